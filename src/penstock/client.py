@@ -1,0 +1,315 @@
+"""The enqueue side: turns calls into stored jobs, and gives handles to follow them.
+
+One path for plain and async code: each operation is prepared once and then waited for or awaited.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, TypeVar
+
+import msgspec
+
+from penstock.domain import errors
+from penstock.domain.clock import Clock
+from penstock.domain.ids import IdSource, check_id
+from penstock.domain.job import FINAL, Job, State
+from penstock.domain.options import DEFAULTS, Options, Policy, check_name, make_options
+from penstock.domain.payload import check_plain, encode_json, from_plain
+from penstock.domain.registry import Declaration, Registry
+from penstock.store.call import Call
+from penstock.store.contract import Store
+from penstock.store.params import CancelJob, Cancelled, Enqueued, EnqueueJobs, NewJob
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+TYPES_CACHED_SECONDS = 30.0
+POLL_SECONDS_MIN, POLL_SECONDS_MAX = 0.001, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class JobCall(Generic[R_co]):
+    """A call of a job type with its arguments and options, not enqueued yet. Made by bind()."""
+
+    type: str
+    payload: str
+    options: Options
+    result_type: Any = None
+
+
+class Client:
+    """Stores jobs and reads them back, through the store's contract."""
+
+    def __init__(self, store: Callable[[], Store], registry: Registry, clock: Clock) -> None:
+        self._store = store
+        self._registry = registry
+        self._clock = clock
+        self._ids = IdSource(clock)
+        self._types: tuple[float, dict[str, Options]] = (-TYPES_CACHED_SECONDS, {})
+
+    @property
+    def store(self) -> Store:
+        return self._store()
+
+    def new_id(self) -> str:
+        return self._ids.next_id()
+
+    # Preparing
+
+    def call(
+        self, declaration: Declaration, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> JobCall[Any]:
+        """A checked call of a declared type."""
+        signature = declaration.signature
+        payload = signature.encode(declaration.name, signature.bind(declaration.name, args, kwargs))
+        return JobCall(declaration.name, payload, options, declaration.result_type)
+
+    def call_by_name(
+        self, name: str, payload: Mapping[str, Any], given: dict[str, Any], types: dict[str, Options]
+    ) -> JobCall[Any]:
+        """A call of a type that this process may not have: with its declaration if it has, else as workers declared it."""
+        check_name(name, "job name")
+        if not isinstance(payload, Mapping):
+            raise errors.PayloadError(
+                f"the payload of {name} is a {type(payload).__name__}: give the handler's parameters by name, as a dict"
+            )
+        declaration = self._registry.find(name)
+        if declaration is None:
+            text = encode_json(payload, f"the payload of {name}")
+            check_plain(dict(payload), f"the payload of {name}")
+            return JobCall(name, text, checked_options(types.get(name, DEFAULTS), given))
+        encoded = declaration.signature.encode(name, dict(payload))
+        options = checked_options(declaration.options, given)
+        return JobCall(declaration.name, encoded, options, declaration.result_type)
+
+    def new_job(self, call: JobCall[Any], parent: str | None = None) -> NewJob:
+        options = call.options
+        policy = options.policy
+        return NewJob(
+            id=options.job_id or self._ids.next_id(),
+            type=call.type,
+            payload=call.payload,
+            queue=options.queue,
+            capability=options.capability,
+            resources=options.resources,
+            priority=options.priority,
+            delay=options.delay or 0.0,
+            at=options.at_us,
+            policy=None if policy is _DEFAULT_POLICY else _encode_policy(policy),
+            ttl=policy.ttl,
+            tenant=options.tenant,
+            tags=options.tags,
+            unique=options.unique,
+            parent=parent,
+        )
+
+    # Enqueueing
+
+    def enqueue(self, calls: Sequence[JobCall[Any]], conn: object | None) -> list[JobHandle[Any]]:
+        refuse_in_loop("enqueue", "aenqueue")
+        jobs = [self.new_job(call) for call in calls]
+        try:
+            stored = self.store.enqueue_jobs(EnqueueJobs(jobs, conn)).wait()
+        except errors.CommitUncertain as error:
+            _uncertain(error, jobs)
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(f"penstock: interrupted while enqueueing; it may have been stored: {_named(jobs)}")
+            raise
+        return self._handles(stored, calls)
+
+    async def aenqueue(self, calls: Sequence[JobCall[Any]], conn: object | None) -> list[JobHandle[Any]]:
+        jobs = [self.new_job(call) for call in calls]
+        try:
+            stored = await self.store.enqueue_jobs(EnqueueJobs(jobs, conn))
+        except errors.CommitUncertain as error:
+            _uncertain(error, jobs)
+        return self._handles(stored, calls)
+
+    def _handles(self, stored: list[Enqueued], calls: Sequence[JobCall[Any]]) -> list[JobHandle[Any]]:
+        return [JobHandle(self, new.id, new.created, call.result_type) for new, call in zip(stored, calls, strict=True)]
+
+    # Types declared by workers, for enqueues by name
+
+    def needs_types(self, name: str) -> bool:
+        """Whether an enqueue by this name has to look up how workers declared it."""
+        fresh = self._clock.monotonic() - self._types[0] < TYPES_CACHED_SECONDS
+        return self._registry.find(name) is None and not fresh
+
+    def remember_types(self, types: dict[str, Options]) -> None:
+        self._types = (self._clock.monotonic(), types)
+
+    @property
+    def types(self) -> dict[str, Options]:
+        return self._types[1]
+
+    # Following
+
+    def get(self, job_id: str) -> Call[Job | None]:
+        return self.store.read_job(check_id(job_id))
+
+    def handle(self, job_id: str, job: Job | None) -> JobHandle[Any]:
+        if job is None:
+            raise errors.UnknownJob(
+                f"no job has the id {job_id}; it never existed in this store, or retention removed it"
+            )
+        declaration = self._registry.find(job.type)
+        return JobHandle(self, job.id, False, declaration.result_type if declaration else None)
+
+
+class JobHandle(Generic[R_co]):
+    """A stored job: follow it, wait for its result, cancel it."""
+
+    __slots__ = ("_client", "_result_type", "created", "id")
+
+    def __init__(self, client: Client, job_id: str, created: bool, result_type: Any) -> None:
+        self._client = client
+        self._result_type = result_type
+        self.id = job_id
+        self.created = created
+
+    def __repr__(self) -> str:
+        return f"<job {self.id}>"
+
+    def read(self) -> Job:
+        """The whole job as it is now."""
+        refuse_in_loop("read", "aread")
+        return self._known(self._client.get(self.id).wait())
+
+    async def aread(self) -> Job:
+        return self._known(await self._client.get(self.id))
+
+    def _known(self, job: Job | None) -> Job:
+        if job is None:
+            raise errors.ResultGone(f"job {self.id} is no longer stored: it ended and retention removed it")
+        return job
+
+    def state(self) -> State:
+        refuse_in_loop("state", "astate")
+        return self.read().state
+
+    async def astate(self) -> State:
+        return (await self.aread()).state
+
+    def result(self, timeout: float | None = None) -> R_co:
+        """Wait for the end and return what the handler returned. Raises JobFailed, JobCancelled, JobExpired, ResultTimeout."""
+        refuse_in_loop("result", "aresult")
+        waiting = _Waiting(self._client.store, timeout)
+        while True:
+            if waiting.changed():
+                job = self.read()
+                if job.state in FINAL:
+                    return self._outcome(job)
+            time.sleep(waiting.pause(self.id))
+
+    async def aresult(self, timeout: float | None = None) -> R_co:
+        import asyncio
+
+        waiting = _Waiting(self._client.store, timeout)
+        while True:
+            if waiting.changed():
+                job = await self.aread()
+                if job.state in FINAL:
+                    return self._outcome(job)
+            await asyncio.sleep(waiting.pause(self.id))
+
+    def _outcome(self, job: Job) -> R_co:
+        if job.state is State.COMPLETED:
+            result: R_co = job.result if self._result_type is None else from_plain(self._result_type, job.result)
+            return result
+        if job.state is State.CANCELLED:
+            raise errors.JobCancelled(f"job {job.id} ({job.type}) was cancelled: {job.reason}")
+        if job.state is State.EXPIRED:
+            raise errors.JobExpired(f"job {job.id} ({job.type}) expired: {job.reason}")
+        what = f"{job.error.type}: {job.error.message}" if job.error else "no error was stored"
+        raise errors.JobFailed(f"job {job.id} ({job.type}) is dead: {job.reason}; {what}", job.error)
+
+    def cancel(self) -> Cancelled:
+        """Cancel: at once while it waits; a running one is asked to stop. Says what it found."""
+        refuse_in_loop("cancel", "acancel")
+        return self._client.store.cancel_job(CancelJob(self.id)).wait()
+
+    async def acancel(self) -> Cancelled:
+        return await self._client.store.cancel_job(CancelJob(self.id))
+
+
+class _Waiting:
+    """Patience without load: looks at the store's change counter, and at the job only when that moved."""
+
+    def __init__(self, store: Store, timeout: float | None) -> None:
+        self._store = store
+        self._timeout = timeout
+        self._end = None if timeout is None else time.monotonic() + timeout
+        self._seen: int | None = None
+        self._pause = POLL_SECONDS_MIN
+
+    def changed(self) -> bool:
+        before, self._seen = self._seen, self._store.version()
+        if before != self._seen:
+            self._pause = POLL_SECONDS_MIN
+        return before != self._seen
+
+    def pause(self, job_id: str) -> float:
+        if self._end is not None and time.monotonic() >= self._end:
+            raise errors.ResultTimeout(f"job {job_id} did not end within {self._timeout} s; it goes on by itself")
+        self._pause = min(self._pause * 1.5, POLL_SECONDS_MAX)
+        return self._pause if self._end is None else max(0.0, min(self._pause, self._end - time.monotonic()))
+
+
+def checked_options(base: Options, given: dict[str, Any]) -> Options:
+    """Options that this version enforces. A limit that nobody would keep is refused, never ignored."""
+    options = make_options(base, **given)
+    for name in ("rate_limit", "limit"):
+        if getattr(options, name) is not None:
+            raise errors.ConfigError(
+                f"{name}= is not enforced by this version of penstock, so it is refused rather than ignored; remove it"
+            )
+    return options
+
+
+def refuse_in_loop(name: str, instead: str) -> None:
+    """Plain calls block; in a running event loop they would stop everything else there."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is not None and asyncio._get_running_loop() is not None:
+        raise errors.UsageError(
+            f"{name}() was called inside a running event loop, which it would block: use `await {instead}()`"
+        )
+
+
+def as_calls(calls: Iterable[JobCall[Any]]) -> list[JobCall[Any]]:
+    found = list(calls)
+    for call in found:
+        if not isinstance(call, JobCall):
+            raise errors.UsageError(
+                f"enqueue_many() takes calls made by bind(), not {type(call).__name__}: job.bind(...)"
+            )
+    return found
+
+
+_DEFAULT_POLICY = DEFAULTS.policy
+_policies: dict[Policy, str] = {}
+
+
+def _encode_policy(policy: Policy) -> str | None:
+    if policy == _DEFAULT_POLICY:
+        return None
+    text = _policies.get(policy)
+    if text is None:
+        if len(_policies) > 1000:
+            _policies.clear()
+        text = _policies[policy] = msgspec.json.encode(policy).decode()
+    return text
+
+
+def _named(jobs: Sequence[NewJob]) -> str:
+    return ", ".join(job.id for job in jobs[:5]) + (f" and {len(jobs) - 5} more" if len(jobs) > 5 else "")
+
+
+def _uncertain(error: errors.StoreError, jobs: Sequence[NewJob]) -> NoReturn:
+    ids = tuple(job.id for job in jobs)
+    raise errors.EnqueueUncertain(
+        f"{error}. Enqueue again with the same id (using(id=…)): it makes at most one job. Ids: {_named(jobs)}", ids
+    ) from error

@@ -1,0 +1,135 @@
+"""Every error that penstock raises on purpose. Each message names what is wrong and the fix."""
+
+from __future__ import annotations
+
+
+class PenstockError(Exception):
+    """The base of all errors that penstock raises on purpose."""
+
+
+class ConfigError(PenstockError):
+    """A declaration, option or setting is wrong. The message names the value and the fix."""
+
+
+class UsageError(PenstockError):
+    """A call was made from a place where it cannot work, such as plain enqueue() in a running event loop."""
+
+
+class PayloadError(PenstockError):
+    """A payload or result cannot be turned into JSON, or does not fit the handler's parameters."""
+
+
+class PayloadTooLarge(PayloadError):
+    """A payload or result is over the size limit."""
+
+
+class UnknownJob(PenstockError):
+    """No job has this id: it never existed here, or retention has removed it."""
+
+
+class AlreadyRetried(PenstockError):
+    """This dead letter was retried before. Force is needed to retry it again."""
+
+
+class JobFailed(PenstockError):
+    """The awaited job ended dead. `error` holds what the last attempt raised."""
+
+    def __init__(self, message: str, error: object | None = None) -> None:
+        super().__init__(message)
+        self.error = error
+
+
+class JobCancelled(PenstockError):
+    """The awaited job was cancelled."""
+
+
+class JobExpired(PenstockError):
+    """The awaited job waited in the queue for longer than its time-to-live."""
+
+
+class ResultTimeout(PenstockError, TimeoutError):
+    """The job did not end within the time that the caller was willing to wait."""
+
+
+class ResultGone(PenstockError):
+    """The job has ended and its outcome was removed by the retention rule in force."""
+
+
+class NoEligibleWorker(PenstockError):
+    """No live worker can run this job."""
+
+
+class Retry(PenstockError):
+    """Raised by a handler: try again, after `after` (a duration) instead of the backoff."""
+
+    def __init__(self, after: object | None = None, message: str = "the handler asked for a retry") -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class DoNotRetry(PenstockError):
+    """Raised by a handler: this job will never succeed; do not try again."""
+
+
+class StoreError(PenstockError):
+    """The job store could not do what was asked. Nothing of the failed call was stored."""
+
+
+class CommitUncertain(StoreError):
+    """The commit was begun and its outcome is unknown: it may or may not have been stored."""
+
+
+class EnqueueUncertain(CommitUncertain):
+    """The commit was sent and its outcome is unknown. Enqueue again with the same `ids`: it makes at most one job each."""
+
+    def __init__(self, message: str, ids: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.ids = ids
+
+
+class StoreBusy(StoreError):
+    """Another program has held the store's write lock for too long."""
+
+
+class StoreFull(StoreError):
+    """The disk, or the size limit of the store, is full."""
+
+
+class StoreReadOnly(StoreError):
+    """The store cannot be written with the rights of this process."""
+
+
+class StoreGone(StoreError):
+    """The store was deleted or replaced while it was open."""
+
+
+class StoreClosed(StoreError):
+    """The store was closed."""
+
+
+class StoreMissing(StoreError):
+    """There is no store at this address."""
+
+
+class StoreForked(StoreError):
+    """The store was opened before a fork and is used in the child."""
+
+
+class NotAStore(StoreError):
+    """The file is not a penstock store, or not a database at all."""
+
+
+class StoreVersionError(StoreError):
+    """The store's schema does not fit this version of penstock."""
+
+
+class UnsafeSQLite(StoreError):
+    """The SQLite library of this process has a known defect that can corrupt the store."""
+
+
+class LeaseLost(PenstockError):
+    """The attempt's fencing token is no longer the current one: the job was recovered, cancelled or ended elsewhere."""
+
+
+class WorkerRefused(PenstockError):
+    """The store refuses this worker: its id is taken by a live one, or it was declared lost."""

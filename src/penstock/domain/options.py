@@ -1,0 +1,272 @@
+"""The options of a job: defaults on its type, overrides at enqueue, and what is stored of them (SPEC J2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from penstock.domain.clock import to_us
+from penstock.domain.duration import Duration, parse_duration, parse_size
+from penstock.domain.errors import ConfigError
+
+PRIORITY_MIN, PRIORITY_MAX = -100, 100
+ATTEMPTS_MAX = 1000
+NAME_LENGTH_MAX = 200
+TAGS_MAX = 50
+DEFAULT_QUEUE = "default"
+DEFAULT_CAPABILITY = "general"
+
+_NAME_EXTRA = frozenset("_-.:/@")
+
+
+class Backoff(msgspec.Struct, frozen=True, omit_defaults=True):
+    """After the n-th failure wait min(cap, base × factor^(n−1)), ± 10 % jitter, never above the cap."""
+
+    base: float = 5.0
+    factor: float = 2.0
+    cap: float | None = 3600.0
+
+
+def Exponential(base: Duration = 5.0, cap: Duration = 3600.0) -> Backoff:  # noqa: N802 — reads as a value in declarations
+    """Wait base, 2 × base, 4 × base, … after each failure, at most cap."""
+    return Backoff(parse_duration(base, "backoff base"), 2.0, parse_duration(cap, "backoff cap"))
+
+
+def Fixed(base: Duration = 5.0) -> Backoff:  # noqa: N802 — reads as a value in declarations
+    """Wait the same time after every failure."""
+    return Backoff(parse_duration(base, "backoff"), 1.0, None)
+
+
+class Tenant(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Whose job it is: an organisation, and optionally one of its workspaces."""
+
+    org: str
+    workspace: str | None = None
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Resources:
+    """What a job needs while it runs, or what a worker has."""
+
+    cpu: float = 0.0
+    memory: int = 0
+    gpu: float = 0.0
+
+    def __init__(self, cpu: float = 0.0, memory: str | int = 0, gpu: float = 0.0) -> None:
+        for name, value in (("cpu", cpu), ("gpu", gpu)):
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or not value >= 0:
+                raise ConfigError(f"{name}={value!r} is not possible: a number of zero or more")
+        object.__setattr__(self, "cpu", float(cpu))
+        object.__setattr__(self, "memory", parse_size(memory, "memory"))
+        object.__setattr__(self, "gpu", float(gpu))
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Unique:
+    """At most one job per key: while one is alive, and for `per` after its enqueue if that is given."""
+
+    key: str
+    per: float | None = None
+
+    def __init__(self, key: str, per: Duration | None = None) -> None:
+        if not isinstance(key, str) or not key or len(key) > NAME_LENGTH_MAX:
+            raise ConfigError(f"unique key {key!r} is not possible: a text of 1 to {NAME_LENGTH_MAX} characters")
+        object.__setattr__(self, "key", key)
+        object.__setattr__(self, "per", None if per is None else parse_duration(per, "unique per"))
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class RateLimit:
+    """At most `requests` starts per `per`, over all workers, shared by everything with this key."""
+
+    key: str
+    requests: int
+    per: float
+
+    def __init__(self, key: str, requests: int, per: Duration = "second") -> None:
+        named = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
+        seconds = named[per] if isinstance(per, str) and per in named else parse_duration(per, "rate limit per")
+        if not isinstance(requests, int) or requests < 1 or seconds <= 0:
+            raise ConfigError(
+                f"rate limit {key!r} of {requests!r} per {per!r} is not possible: both must be above zero"
+            )
+        object.__setattr__(self, "key", key)
+        object.__setattr__(self, "requests", requests)
+        object.__setattr__(self, "per", seconds)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Concurrency:
+    """At most `limit` active jobs per key, over all workers."""
+
+    key: str
+    limit: int
+
+    def __init__(self, key: str, limit: int) -> None:
+        if not isinstance(limit, int) or limit < 1:
+            raise ConfigError(f"concurrency limit {limit!r} for {key!r} is not possible: a whole number of 1 or more")
+        object.__setattr__(self, "key", key)
+        object.__setattr__(self, "limit", limit)
+
+
+class Policy(msgspec.Struct, frozen=True, omit_defaults=True, rename={
+    "attempts": "a", "backoff": "b", "timeout": "t", "ttl": "l", "remove_on_complete": "rc", "remove_on_fail": "rf",
+}):  # fmt: skip
+    """How a job is run and kept. Fixed at enqueue and stored with it, defaults left out."""
+
+    attempts: int = 3
+    backoff: Backoff = Backoff()
+    timeout: float | None = 300.0
+    ttl: float | None = None
+    remove_on_complete: bool | int = False
+    remove_on_fail: bool | int = False
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """All options of a job, checked and in plain units. What a type declares and what an enqueue overrides."""
+
+    queue: str = DEFAULT_QUEUE
+    priority: int = 0
+    capability: str = DEFAULT_CAPABILITY
+    resources: Resources = Resources()
+    policy: Policy = Policy()
+    tenant: Tenant | None = None
+    tags: tuple[str, ...] = ()
+    unique: Unique | None = None
+    rate_limit: RateLimit | None = None
+    limit: Concurrency | None = None
+    delay: float | None = None
+    at_us: int | None = None
+    job_id: str | None = None
+
+
+Runner = Literal["auto", "thread"]
+
+_POLICY_FIELDS = frozenset(Policy.__struct_fields__)
+DEFAULTS = Options()
+
+
+def make_options(base: Options = DEFAULTS, /, **given: Any) -> Options:
+    """`base` with the given overrides, each checked. Unknown names are errors that list the known ones."""
+    if not given:
+        return base
+    changes: dict[str, Any] = {}
+    policy: dict[str, Any] = {}
+    for name, value in given.items():
+        check = _CHECKS.get(name)
+        if check is None:
+            known = ", ".join(sorted(_CHECKS))
+            raise ConfigError(f"option {name!r} does not exist; the options of a job are: {known}")
+        target = policy if name in _POLICY_FIELDS else changes
+        target[_FIELD.get(name, name)] = check(value, name)
+    if changes.get("delay") is not None and changes.get("at_us") is not None:
+        raise ConfigError("delay= and at= exclude each other: give one of them")
+    if policy:
+        changes["policy"] = msgspec.structs.replace(base.policy, **policy)
+    return msgspec.structs.replace(base, **changes)
+
+
+def check_name(value: object, name: str) -> str:
+    """A queue, type or capability name: printable, without spaces, bounded."""
+    if (
+        isinstance(value, str)
+        and 0 < len(value) <= NAME_LENGTH_MAX
+        and all(c.isalnum() or c in _NAME_EXTRA for c in value)
+    ):
+        return value
+    raise ConfigError(
+        f"{name}={value!r} is not a usable name: 1 to {NAME_LENGTH_MAX} letters, digits or any of _ - . : / @"
+    )
+
+
+def _whole(low: int, high: int) -> Any:
+    def check(value: object, name: str) -> int:
+        if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+            return value
+        raise ConfigError(f"{name}={value!r} is not possible: a whole number from {low} to {high}")
+
+    return check
+
+
+def _optional_duration(value: Duration | None, name: str) -> float | None:
+    if value is None:
+        return None
+    seconds = parse_duration(value, name)
+    if seconds <= 0:
+        raise ConfigError(f"{name}={value!r} is not possible: more than zero, or None for no limit")
+    return seconds
+
+
+def _delay(value: Duration | None, name: str) -> float | None:
+    return None if value is None else parse_duration(value, name)
+
+
+def _moment(value: datetime | None, name: str) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise ConfigError(f"{name}={value!r} is not a time: use an aware datetime, or delay= for a duration")
+    return to_us(value, name)
+
+
+def _backoff(value: object, name: str) -> Backoff:
+    if isinstance(value, Backoff):
+        return value
+    raise ConfigError(f"{name}={value!r} is not a backoff: use Exponential('5s', cap='1h') or Fixed('30s')")
+
+
+def _keep(value: object, name: str) -> bool | int:
+    if isinstance(value, bool) or (isinstance(value, int) and value >= 1):
+        return value
+    raise ConfigError(f"{name}={value!r} is not possible: True, False, or how many of the type to keep")
+
+
+def _tags(value: Iterable[str], name: str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise ConfigError(f"{name}={value!r} is one text: give a list of tags, such as [{value!r}]")
+    tags = tuple(value)
+    if len(tags) > TAGS_MAX:
+        raise ConfigError(f"{name} holds {len(tags)} tags: at most {TAGS_MAX}")
+    return tuple(check_name(tag, name) for tag in tags)
+
+
+def _one_of(kind: type, example: str) -> Any:
+    def check(value: object, name: str) -> Any:
+        if value is None or isinstance(value, kind):
+            return value
+        raise ConfigError(f"{name}={value!r} is not a {kind.__name__}: write {example}")
+
+    return check
+
+
+def _job_id(value: object, name: str) -> str | None:
+    from penstock.domain.ids import check_id
+
+    return None if value is None else check_id(str(value))
+
+
+_CHECKS: dict[str, Any] = {
+    "queue": check_name,
+    "capability": check_name,
+    "priority": _whole(PRIORITY_MIN, PRIORITY_MAX),
+    "attempts": _whole(1, ATTEMPTS_MAX),
+    "backoff": _backoff,
+    "timeout": _optional_duration,
+    "ttl": _optional_duration,
+    "remove_on_complete": _keep,
+    "remove_on_fail": _keep,
+    "resources": _one_of(Resources, "Resources(cpu=4, memory='8Gi')"),
+    "tenant": _one_of(Tenant, "Tenant('acme', 'eu')"),
+    "tags": _tags,
+    "unique": _one_of(Unique, "Unique('welcome:7', per='1h')"),
+    "rate_limit": _one_of(RateLimit, "RateLimit('stripe_api', 100, per='second')"),
+    "limit": _one_of(Concurrency, "Concurrency('store:{store_id}', 1)"),
+    "delay": _delay,
+    "at": _moment,
+    "id": _job_id,
+}
+_FIELD = {"at": "at_us", "id": "job_id"}

@@ -1,0 +1,66 @@
+"""The job types that a process knows: name → declaration. Jobs are looked up here and nowhere else."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.domain.errors import ConfigError
+from penstock.domain.options import Options, check_name
+from penstock.domain.payload import Signature
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declaration:
+    """A declared job type: its handler and everything that is known of it before the first job."""
+
+    name: str
+    function: Callable[..., Any]
+    signature: Signature
+    options: Options
+    wants_context: bool
+    is_async: bool
+    result_type: Any = None
+    aliases: tuple[str, ...] = ()
+    worker_concurrency: int | None = None
+
+
+class Registry:
+    """Declarations by name and alias. Two handlers under one name are an error."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Declaration] = {}
+
+    def add(self, declaration: Declaration) -> None:
+        for name in (declaration.name, *declaration.aliases):
+            check_name(name, "job name")
+            other = self._by_name.get(name)
+            if other is not None:
+                raise ConfigError(
+                    f"two handlers are declared as {name!r}: {_place(other.function)} and "
+                    f"{_place(declaration.function)}; give one of them another name="
+                )
+        for name in (declaration.name, *declaration.aliases):
+            self._by_name[name] = declaration
+
+    def find(self, name: str) -> Declaration | None:
+        return self._by_name.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        """Every name that a job may carry, aliases included."""
+        return tuple(self._by_name)
+
+    def __iter__(self) -> Iterator[Declaration]:
+        return iter(dict.fromkeys(self._by_name.values()))
+
+    def __len__(self) -> int:
+        return len(set(self._by_name.values()))
+
+
+def _place(function: Callable[..., Any]) -> str:
+    target = inspect.unwrap(function)
+    code = getattr(target, "__code__", None)
+    where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    return f"{target.__module__}.{target.__qualname__}{where}"

@@ -1,0 +1,104 @@
+"""A declared job as the user sees it: call it, enqueue it, bind it. Type checkers see the handler's own parameters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Generic, ParamSpec, TypedDict, TypeVar, Unpack
+
+from penstock.client import Client, JobCall, JobHandle, checked_options
+from penstock.domain.duration import Duration
+from penstock.domain.options import Backoff, Concurrency, Options, RateLimit, Resources, Tenant, Unique
+from penstock.domain.registry import Declaration
+
+C = ParamSpec("C")
+P = ParamSpec("P")
+X = TypeVar("X")
+R = TypeVar("R")
+
+
+class TypeOptions(TypedDict, total=False):
+    """Options that a type declares as its defaults and that an enqueue may override."""
+
+    queue: str
+    priority: int
+    capability: str
+    resources: Resources
+    attempts: int
+    backoff: Backoff
+    timeout: Duration | None
+    ttl: Duration | None
+    remove_on_complete: bool | int
+    remove_on_fail: bool | int
+    tenant: Tenant | None
+    tags: Iterable[str]
+    rate_limit: RateLimit | None
+    limit: Concurrency | None
+
+
+class EnqueueOptions(TypeOptions, total=False):
+    """Options of one enqueue."""
+
+    delay: Duration | None
+    at: datetime | None
+    unique: Unique | None
+    id: str | None
+
+
+class Using(Generic[P, R]):
+    """A job type with options for the next enqueue, kept out of the call's own parameters."""
+
+    __slots__ = ("_client", "_conn", "_declaration", "_options")
+
+    def __init__(self, client: Client, declaration: Declaration, options: Options, conn: object | None) -> None:
+        self._client = client
+        self._declaration = declaration
+        self._options = options
+        self._conn = conn
+
+    def bind(self, *args: P.args, **kwargs: P.kwargs) -> JobCall[R]:
+        """The call with these arguments, for enqueue_many() and follow-ups."""
+        return self._client.call(self._declaration, self._options, args, kwargs)
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
+        """Store one job. When this returns, it is committed."""
+        return self._client.enqueue([self.bind(*args, **kwargs)], self._conn)[0]
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
+        """The same for async code."""
+        return (await self._client.aenqueue([self.bind(*args, **kwargs)], self._conn))[0]
+
+
+class JobType(Generic[C, X, P, R]):
+    """A declared job. Calling it runs the function; enqueue() stores a job for a worker."""
+
+    def __init__(self, client: Client, declaration: Declaration) -> None:
+        self._client = client
+        self.declaration = declaration
+        self.name = declaration.name
+        self._plain: Using[P, R] = Using(client, declaration, declaration.options, None)
+        functools.update_wrapper(self, declaration.function)
+
+    def __repr__(self) -> str:
+        return f"<job type {self.name!r}>"
+
+    def __call__(self, *args: C.args, **kwargs: C.kwargs) -> X:
+        result: X = self.declaration.function(*args, **kwargs)
+        return result
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
+        """Store one job. When this returns, it is committed. For plain code; async code uses aenqueue()."""
+        return self._plain.enqueue(*args, **kwargs)
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
+        """Store one job, from async code."""
+        return await self._plain.aenqueue(*args, **kwargs)
+
+    def bind(self, *args: P.args, **kwargs: P.kwargs) -> JobCall[R]:
+        """The call with these arguments, not enqueued: for enqueue_many() and follow-ups."""
+        return self._plain.bind(*args, **kwargs)
+
+    def using(self, *, conn: object | None = None, **options: Unpack[EnqueueOptions]) -> Using[P, R]:
+        """Options for one enqueue: using(delay='5m', priority=10).enqueue(…). `conn` joins a transaction."""
+        return Using(self._client, self.declaration, checked_options(self.declaration.options, dict(options)), conn)

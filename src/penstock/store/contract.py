@@ -1,0 +1,200 @@
+"""The contract that every engine satisfies, and that the contract suite checks on every engine.
+
+The docstring of each method states its guarantee. The contract says nothing about tables. How routing,
+limits, tenants, schedules and chains fit into it is written in docs/decisions/0002-store-contract.md.
+
+Rules for all methods:
+- a method returns a Call: `await` it or `wait()` for it; it is one transaction, all or nothing;
+- when it returns, its effect is committed at the durability that `info` states;
+- an error means that nothing was stored, with one exception that says so: EnqueueUncertain;
+- time is the store's own; what a job may do next is decided by domain.job.TRANSITIONS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Protocol
+
+from penstock.domain.job import Job, Transition
+from penstock.domain.options import Options
+from penstock.store import params as p
+from penstock.store.call import Call
+
+
+class Transaction(Protocol):
+    """The caller's own transaction, on a connection that the engine hands out or accepts."""
+
+    def execute(self, sql: str, bindings: Sequence[object] | dict[str, object] = ()) -> list[tuple[object, ...]]:
+        """Run one statement of the caller's and return its rows."""
+        ...
+
+
+class Listener(Protocol):
+    """A waiting worker's ear. Hints may be lost or spurious; a lost one costs one poll interval."""
+
+    bell: int | None
+
+    async def wait(self, timeout: float) -> bool:
+        """Return True when there may be something new, False after `timeout` seconds. Costs nearly nothing while idle."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Store(Protocol):
+    """A durable store of jobs."""
+
+    # Enqueue
+
+    def enqueue_jobs(self, params: p.EnqueueJobs) -> Call[list[p.Enqueued]]:
+        """Store all jobs or none, and answer in their order.
+
+        A job whose id is already stored is not stored again (created is False): a retry of an uncertain
+        enqueue makes one job. A unique key that holds a job answers that job's id with created False.
+        With a `transaction` the jobs exist if and only if that transaction commits.
+        A job whose moment has not come is scheduled; otherwise it is pending and waiting workers are woken.
+        """
+        ...
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """A transaction of the caller's on this store: committed at the end of the block, rolled back on an error."""
+        ...
+
+    def atransaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """The same for async code; beginning and committing do not block the event loop."""
+        ...
+
+    # Claim, run, finish
+
+    def claim_jobs(self, params: p.ClaimJobs) -> Call[p.Claimed]:
+        """Lease up to `limit` jobs to a worker, in the order (priority, due time, id) among what it may run.
+
+        No two leases hold one job. Every lease has a larger token than all before it. The attempt is counted
+        now, so that a job which kills its worker uses its attempts up. Jobs whose time-to-live has passed
+        expire instead. A worker that is not registered, or was declared lost, gets WorkerRefused.
+        """
+        ...
+
+    def start_jobs(self, params: p.StartJobs) -> Call[list[int]]:
+        """Mark leased jobs as running. Answers the tokens that are no longer current; those change nothing."""
+        ...
+
+    def finish_jobs(self, params: p.FinishJobs) -> Call[list[int]]:
+        """End attempts. Answers the tokens that are no longer current; those change nothing, nor do their follow-ups.
+
+        Every other job in the call is unaffected by a lost one. After COMPLETE, FAIL or CANCEL the job is final
+        and no claim will ever return it. RELEASE gives back the attempt; BACK_OFF keeps it spent.
+        """
+        ...
+
+    def save_progress(self, params: p.SaveProgress) -> Call[list[int]]:
+        """Store the newest progress of running attempts. Answers the tokens that are no longer current."""
+        ...
+
+    # Workers
+
+    def register_worker(self, params: p.RegisterWorker) -> Call[int]:
+        """Make a worker known and answer its session. A live worker with the same id means WorkerRefused.
+
+        A stale one with the same id is declared lost and its jobs are recovered first.
+        """
+        ...
+
+    def heartbeat_worker(self, params: p.HeartbeatWorker) -> Call[p.Heartbeat]:
+        """Say that the worker is alive, and its status. A lost worker stays lost (known is False)."""
+        ...
+
+    def read_signals(self, params: p.ReadSignals) -> Call[p.Signals]:
+        """Which of these attempts were asked to stop, and which have lost their lease."""
+        ...
+
+    def recover_jobs(self, params: p.RecoverJobs) -> Call[p.Recovered]:
+        """Declare stale workers lost and put their jobs through the retry policy, the attempt spent and a crash counted.
+
+        A job with attempts left is scheduled again by its backoff; one without is dead, decided_by recovery.
+        Old tokens are no longer current. A page that is full answers more=True and never starves the rest.
+        """
+        ...
+
+    def list_workers(self) -> Call[list[p.WorkerInfo]]:
+        """All registered workers, the newest first."""
+        ...
+
+    def read_types(self) -> Call[dict[str, Options]]:
+        """The job types that workers have declared in this store, with their options."""
+        ...
+
+    def listen(self, poll_interval: float) -> Listener:
+        """An ear for new work, opened in a running event loop. Polls as the floor under lost hints."""
+        ...
+
+    # Seeing
+
+    def read_job(self, job_id: str) -> Call[Job | None]:
+        """The job as it is now, or None if no such job is stored."""
+        ...
+
+    def list_jobs(self, params: p.ListJobs) -> Call[list[Job]]:
+        """A page of jobs, newest first by id, without gaps or repeats while others are added."""
+        ...
+
+    def count_jobs(self) -> Call[list[p.Count]]:
+        """How many jobs there are by type, queue and state, in one consistent view."""
+        ...
+
+    def read_history(self, job_id: str) -> Call[list[Transition]]:
+        """The stored transitions of a job, oldest first."""
+        ...
+
+    def version(self) -> int:
+        """A number that changes when something was committed by anyone. Free to ask; for waiting without load."""
+        ...
+
+    # Operating
+
+    def cancel_job(self, params: p.CancelJob) -> Call[p.Cancelled]:
+        """Cancel a waiting job at once, or ask a claimed or running one to stop.
+
+        After it commits no new attempt starts. A final job stays as it is. An unknown id means UnknownJob.
+        """
+        ...
+
+    def list_dead(self, params: p.ListDead) -> Call[p.DeadPage]:
+        """A page of dead letters (dead and expired), newest first, and how many match."""
+        ...
+
+    def retry_dead(self, params: p.RetryDead) -> Call[list[tuple[str, str]]]:
+        """Make a new job of each matching dead letter, at most one per given new id; answers (old id, new id).
+
+        Old and new are linked both ways; the old one leaves the depth. Retried before means AlreadyRetried
+        unless forced; a named id that is not a dead letter means UnknownJob. Audited.
+        """
+        ...
+
+    def purge_dead(self, params: p.PurgeDead) -> Call[int]:
+        """Remove matching dead letters for good, at most `limit` a call; answers how many. Audited."""
+        ...
+
+    def prune_jobs(self, params: p.PruneJobs) -> Call[int]:
+        """Remove ended jobs that retention no longer keeps; answers how many. Never touches a job that has not ended."""
+        ...
+
+    # The store itself
+
+    @property
+    def info(self) -> p.StoreInfo:
+        """What this store is: engine, address, library, durability, schema version. Opens the store."""
+        ...
+
+    def migration_status(self) -> p.MigrationStatus:
+        """The schema version of the store and what `migrate` would do. Changes nothing."""
+        ...
+
+    def migrate(self) -> p.MigrationStatus:
+        """Bring the schema to this version; answers the status from before. Safe to run by many at once."""
+        ...
+
+    def close(self) -> None:
+        """Finish what was handed in, then close. Later use means StoreClosed."""
+        ...

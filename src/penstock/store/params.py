@@ -1,0 +1,300 @@
+"""What goes into and comes out of the store: one params object per method, in domain words.
+
+Moments are microseconds since the epoch by the store's clock; durations are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from penstock.domain.job import Event, Job, State
+from penstock.domain.options import Options, Resources, Tenant, Unique
+
+History = Literal["all", "default", "failures", "none"]
+
+
+class NewJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job to store. `id` was made by the caller, so that sending it twice makes one job."""
+
+    id: str
+    type: str
+    payload: str
+    queue: str = "default"
+    capability: str = "general"
+    resources: Resources = Resources()
+    priority: int = 0
+    delay: float = 0.0
+    at: int | None = None
+    policy: str | None = None
+    ttl: float | None = None
+    tenant: Tenant | None = None
+    tags: tuple[str, ...] = ()
+    unique: Unique | None = None
+    parent: str | None = None
+
+
+class EnqueueJobs(msgspec.Struct, frozen=True):
+    jobs: Sequence[NewJob]
+    transaction: object | None = None
+
+
+class Enqueued(msgspec.Struct, frozen=True):
+    """`id` is the given one, or that of the job that already holds the unique key (then `created` is False)."""
+
+    id: str
+    created: bool
+
+
+class ClaimJobs(msgspec.Struct, frozen=True):
+    """Up to `limit` jobs that this worker may run: by type, queue, capability and what it has."""
+
+    session: int
+    limit: int
+    types: tuple[str, ...] | None = None
+    queues: tuple[str, ...] | None = None
+    capabilities: tuple[str, ...] = ("general",)
+    resources: Resources | None = None
+
+
+class Claim(msgspec.Struct, frozen=True, array_like=True):
+    """A job in a worker's hands. `token` is larger than that of every claim before, and fences all later writes."""
+
+    token: int
+    id: str
+    type: str
+    queue: str
+    attempt: int
+    crashes: int
+    payload: str
+    policy: str | None
+    priority: int
+    created_at: int
+    due_at: int
+    tenant: Tenant | None = None
+    tags: tuple[str, ...] | None = None
+    parent: str | None = None
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    """What a claim gave. `next_due_at` is when the next scheduled job becomes due, if one is known."""
+
+    jobs: list[Claim]
+    claimed_at: int
+    next_due_at: int | None
+
+
+class StartJobs(msgspec.Struct, frozen=True):
+    """Attempts that have begun: (token, moment)."""
+
+    starts: Sequence[tuple[int, int]]
+
+
+class Completed(msgspec.Struct, frozen=True, array_like=True):
+    """An attempt that succeeded. `keep`: True stores the outcome, False removes the job, N keeps the last N of its type."""
+
+    token: int
+    started_at: int
+    result: str | None = None
+    progress: str | None = None
+    keep: bool | int = True
+
+
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt that ended without success.
+
+    `event` is one of BACK_OFF (try again after `delay`), FAIL (dead), RELEASE (back, the attempt not spent)
+    or CANCEL. A cancel that an operator asked for wins over BACK_OFF and RELEASE.
+    """
+
+    token: int
+    event: Event
+    started_at: int | None = None
+    delay: float = 0.0
+    error: str | None = None
+    reason: str | None = None
+    keep: bool | int = True
+
+
+class FinishJobs(msgspec.Struct, frozen=True):
+    """Outcomes of attempts, all in one transaction. `follow_ups` are stored only if their parent's token still holds."""
+
+    completed: Sequence[Completed] = ()
+    unfinished: Sequence[Unfinished] = ()
+    follow_ups: Sequence[tuple[int, NewJob]] = ()
+    history: History = "default"
+
+
+class SaveProgress(msgspec.Struct, frozen=True):
+    """The newest progress of running attempts: (token, JSON)."""
+
+    progress: Sequence[tuple[int, str]]
+
+
+class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker that starts. Its declared types are remembered for enqueues by name and for retries by operators."""
+
+    worker_id: str
+    host: str
+    pid: int
+    version: str
+    slots: int
+    stale_after: float
+    queues: tuple[str, ...] | None = None
+    capabilities: tuple[str, ...] = ("general",)
+    resources: Resources | None = None
+    types: dict[str, Options] = {}
+    bell: int | None = None
+
+
+WorkerStatus = Literal["active", "draining", "inactive", "lost"]
+
+
+class HeartbeatWorker(msgspec.Struct, frozen=True):
+    session: int
+    status: WorkerStatus = "active"
+
+
+class Heartbeat(msgspec.Struct, frozen=True):
+    """`known` is False when the worker was declared lost: its leases are gone and it must register again."""
+
+    known: bool
+
+
+class ReadSignals(msgspec.Struct, frozen=True):
+    """What the holder of these tokens should know."""
+
+    session: int
+    tokens: Sequence[int]
+
+
+class Signals(msgspec.Struct, frozen=True):
+    """`cancelled`: a person asked to stop them. `lost`: the tokens are no longer current."""
+
+    cancelled: list[int]
+    lost: list[int]
+
+
+class RecoverJobs(msgspec.Struct, frozen=True):
+    """Take back the jobs of workers whose heartbeat is older than `stale_after`."""
+
+    stale_after: float
+    limit: int = 500
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    workers: list[str]
+    jobs: list[str]
+    more: bool = False
+
+
+class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    host: str
+    pid: int
+    version: str
+    status: WorkerStatus
+    slots: int
+    started_at: int
+    heartbeat_at: int
+    jobs: int
+
+
+class CancelJob(msgspec.Struct, frozen=True):
+    id: str
+    actor: str = "client"
+
+
+class Cancelled(msgspec.Struct, frozen=True):
+    """`before` is the state in which the cancel found the job; `after` is the state that it has now.
+
+    A waiting job is cancelled at once. A claimed or running one keeps its state and is asked to stop.
+    """
+
+    before: State
+    after: State
+
+
+class ListJobs(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs, newest first. `before` is the id of the last job of the page before."""
+
+    states: frozenset[State] | None = None
+    type: str | None = None
+    queue: str | None = None
+    tenant: str | None = None
+    tag: str | None = None
+    before: str | None = None
+    limit: int = 20
+
+
+class Count(msgspec.Struct, frozen=True):
+    type: str
+    queue: str
+    state: State
+    jobs: int
+
+
+class DeadFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which dead letters. Nothing given means all; those retried before are left out unless asked for."""
+
+    ids: tuple[str, ...] | None = None
+    type: str | None = None
+    queue: str | None = None
+    tenant: str | None = None
+    error: str | None = None
+    before_us: int | None = None
+    retried: bool = False
+
+
+class ListDead(msgspec.Struct, frozen=True, kw_only=True):
+    filter: DeadFilter = DeadFilter()
+    limit: int = 20
+    offset: int = 0
+
+
+class DeadPage(msgspec.Struct, frozen=True):
+    jobs: list[Job]
+    total: int
+
+
+class RetryDead(msgspec.Struct, frozen=True, kw_only=True):
+    """Make a new job of each dead letter, with the type's current options (`types`, else as last declared)."""
+
+    filter: DeadFilter
+    new_ids: Sequence[str]
+    types: dict[str, Options] = {}
+    force: bool = False
+    actor: str = "operator"
+
+
+class PurgeDead(msgspec.Struct, frozen=True, kw_only=True):
+    filter: DeadFilter
+    limit: int = 1000
+    actor: str = "operator"
+
+
+class PruneJobs(msgspec.Struct, frozen=True, kw_only=True):
+    """Remove what the retention rule no longer keeps, at most `limit` jobs a call."""
+
+    completed_after: float
+    cancelled_after: float
+    dead_after: float | None = None
+    limit: int = 1000
+
+
+class StoreInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What this store is, in words that a person can check."""
+
+    engine: str
+    address: str
+    library: str
+    durability: str
+    schema_version: int
+
+
+class MigrationStatus(msgspec.Struct, frozen=True):
+    current: int
+    latest: int
+    pending: list[str]

@@ -1,0 +1,115 @@
+"""Opening the file safely: the version guard, the pragmas, patient waiting, and the schema.
+
+Never opens a connection on an SQLite with a known corruption defect, and never carries one over a fork.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import time
+from typing import Literal
+
+import apsw
+
+from penstock.domain.errors import StoreError, StoreVersionError, UnsafeSQLite
+from penstock.store.params import MigrationStatus
+from penstock.store.sqlite.errors import BUSY_SECONDS, translate
+from penstock.store.sqlite.statements import migrations
+
+Synchronous = Literal["full", "normal"]
+
+SAFE_SINCE = (3, 51, 3)
+WITHDRAWN = frozenset({(3, 52, 0)})
+WAL_CHECKPOINT_PAGES = 4000
+WAL_BYTES_KEPT = 64 * 1024 * 1024
+CACHE_KIB = 16 * 1024
+
+
+def check_library(version: str) -> None:
+    """Refuse an SQLite that can corrupt a WAL database under concurrent writers (fixed in 3.51.3; 3.52.0 withdrawn)."""
+    number = tuple(int(part) for part in version.split(".")[:3])
+    if number < SAFE_SINCE or number in WITHDRAWN:
+        raise UnsafeSQLite(
+            f"this process uses SQLite {version}, which can corrupt a database that several processes write to; "
+            "install the apsw wheel from PyPI (pip install --only-binary apsw 'apsw>=3.53'), which brings a safe one"
+        )
+
+
+def connect(path: str, synchronous: Synchronous = "full", vfs: str | None = None) -> apsw.Connection:
+    """A connection in WAL mode with the durability asked for. Raises store errors that name the file."""
+    check_library(apsw.sqlite_lib_version())
+    try:
+        db = apsw.Connection(path, vfs=vfs)
+        db.set_busy_handler(_wait_for_lock)
+        mode = db.execute("PRAGMA journal_mode = WAL").get
+        db.execute(
+            f"PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = {WAL_CHECKPOINT_PAGES};"
+            f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}; PRAGMA cache_size = -{CACHE_KIB};"
+            "PRAGMA mmap_size = 0; PRAGMA temp_store = memory; PRAGMA trusted_schema = off"
+        )
+    except apsw.Error as error:
+        raise translate(error, path) from None
+    if mode != "wal":
+        raise StoreError(f"{path}: this file system does not allow write-ahead logging; use a local disk")
+    return db
+
+
+def _wait_for_lock(tries: int) -> bool:
+    """Called by SQLite while another process writes: short waits, since a group commit takes about a millisecond."""
+    waited = tries * 0.001
+    if waited > BUSY_SECONDS:
+        return False
+    time.sleep(0.0002 + random.random() * 0.0006 if tries < 50 else 0.001)
+    return True
+
+
+def file_identity(path: str) -> tuple[int, int] | None:
+    """Which file is at the path now, or None."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def leak(db: apsw.Connection) -> None:
+    """Make sure that a connection inherited over a fork is never closed here: that would harm the parent's locks."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
+
+
+def schema_status(db: apsw.Connection, path: str) -> MigrationStatus:
+    """The version of the tables in this file and the migrations that are not applied yet."""
+    known = migrations()
+    latest = known[-1][0]
+    try:
+        exists = db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'penstock_meta'").get
+        current = db.execute("SELECT value FROM penstock_meta WHERE key = 'schema_version'").get if exists else 0
+    except apsw.Error as error:
+        raise translate(error, path) from None
+    if not isinstance(current, int) or current > latest:
+        raise StoreVersionError(
+            f"{path}: the store has schema version {current}, this penstock knows up to {latest}; upgrade penstock"
+        )
+    return MigrationStatus(current, latest, [name for version, name, _ in known if version > current])
+
+
+def migrate(db: apsw.Connection, path: str) -> MigrationStatus:
+    """Apply what is missing in one transaction; many processes may try at once, one does it."""
+    before = schema_status(db, path)
+    if not before.pending:
+        return before
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        current = schema_status(db, path).current
+        for version, _, text in migrations():
+            if version > current:
+                db.execute(text)
+                db.execute("UPDATE penstock_meta SET value = ? WHERE key = 'schema_version'", (version,))
+        db.execute("COMMIT")
+    except apsw.Error as error:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise translate(error, path) from None
+    return before

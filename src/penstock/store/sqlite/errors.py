@@ -1,0 +1,51 @@
+"""SQLite's errors in penstock's words, each with the file it is about and what to do."""
+
+from __future__ import annotations
+
+import apsw
+
+from penstock.domain import errors
+
+BUSY_SECONDS = 30.0
+
+
+def translate(error: apsw.Error, path: str) -> errors.StoreError:
+    """The store error that tells a person what happened to `path`."""
+    kind, advice = _KINDS.get(type(error), (errors.StoreError, "the store answered: {error}"))
+    return kind(f"{path}: {advice.format(error=error, seconds=BUSY_SECONDS)}")
+
+
+_KINDS: dict[type[apsw.Error], tuple[type[errors.StoreError], str]] = {
+    apsw.BusyError: (
+        errors.StoreBusy,
+        "another program has held the write lock for {seconds:.0f} s; end its transaction (or that program) and try again",
+    ),
+    apsw.FullError: (
+        errors.StoreFull,
+        "no room left ({error}); free space on this disk or raise the size limit, then try again",
+    ),
+    apsw.ReadOnlyError: (
+        errors.StoreReadOnly,
+        "the file cannot be written ({error}); give this user write access to the file and its folder",
+    ),
+    apsw.CantOpenError: (
+        errors.StoreReadOnly,
+        "the file cannot be opened ({error}); check that the folder exists and that this user may write to it",
+    ),
+    apsw.PermissionsError: (errors.StoreReadOnly, "access denied ({error}); check the rights on the file"),
+    apsw.AuthError: (errors.StoreReadOnly, "access denied ({error}); check the rights on the file"),
+    apsw.NotADBError: (
+        errors.NotAStore,
+        "this file is not an SQLite database; name another file, or move this one away",
+    ),
+    apsw.CorruptError: (
+        errors.NotAStore,
+        "the database is damaged ({error}); stop all workers, keep a copy, and restore a backup",
+    ),
+    apsw.SQLError: (
+        errors.StoreVersionError,
+        "the tables are not as this version of penstock made them ({error}); was the schema changed by hand?",
+    ),
+    apsw.IOError: (errors.StoreError, "the disk reported an error ({error}); check the disk and the file system"),
+    apsw.NoMemError: (errors.StoreError, "SQLite ran out of memory"),
+}

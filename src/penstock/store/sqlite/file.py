@@ -1,0 +1,142 @@
+"""The open file of one process: the writer's connection, its transactions, and the guards around them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+import msgspec
+
+from penstock.domain.clock import MICROSECONDS, Clock
+from penstock.domain.errors import CommitUncertain, StoreForked, StoreGone
+from penstock.store.sqlite import connection
+from penstock.store.sqlite.doorbell import RING_SECONDS_MIN, Bells
+from penstock.store.sqlite.errors import translate
+from penstock.store.sqlite.statements import sql
+from penstock.store.sqlite.tx import Lanes, Tx
+
+BELL_SECONDS_MAX = 120
+
+
+class OpenFile:
+    """What the writer writes to. Checks before every transaction that the file is still the one that was opened."""
+
+    def __init__(
+        self, path: str, synchronous: connection.Synchronous, vfs: str | None, clock: Clock, random: Callable[[], float]
+    ) -> None:
+        self.path = path
+        self.pid = os.getpid()
+        self._connect = lambda: connection.connect(path, synchronous, vfs)
+        self.db = self._connect()
+        connection.migrate(self.db, path)
+        self.reader = self._connect()
+        self.reader_lock = threading.Lock()
+        self.gate = threading.Lock()
+        self.clock = clock
+        self._random = random
+        self._lanes = Lanes()
+        self._bells = Bells()
+        self._ports: list[int] = []
+        self._identity = connection.file_identity(path)
+        self._inherited: list[apsw.Connection] = [self.db, self.reader]
+
+    def check(self) -> None:
+        """Refuse to go on with a file that is no longer there, or in a process that did not open it."""
+        if self.pid != os.getpid():
+            raise StoreForked(
+                f"{self.path}: this store was opened before a fork and is used in the child; SQLite connections do not "
+                "survive a fork: make the App in the child (or use it only after the fork)"
+            )
+        if connection.file_identity(self.path) != self._identity:
+            raise StoreGone(
+                f"{self.path}: the file was deleted or replaced while it was open; put it back, or restart this process"
+            )
+
+    def connect(self) -> apsw.Connection:
+        """One more connection, for a listener or for the caller's own transaction."""
+        self.check()
+        db = self._connect()
+        self._inherited.append(db)
+        return db
+
+    def disconnect(self, db: apsw.Connection) -> None:
+        self._inherited.remove(db)
+        db.close()
+
+    def new_tx(self, db: apsw.Connection) -> Tx:
+        """Begin on this connection; waits for other processes."""
+        self.check()
+        db.execute("BEGIN IMMEDIATE")
+        return Tx(db, self.clock.now_us(), self._lanes, self._random)
+
+    def begin(self) -> Tx:
+        return self.new_tx(self.db)
+
+    def commit(self, tx: Tx) -> None:
+        """Commit; what cannot be known afterwards is said as CommitUncertain."""
+        if tx.wake:
+            self._ports = self._listening(tx)
+        try:
+            tx.db.execute("COMMIT")
+        except (apsw.BusyError, apsw.FullError, apsw.ReadOnlyError):
+            raise
+        except apsw.Error as error:
+            raise CommitUncertain(f"{translate(error, self.path)}; it is not known whether this was stored") from None
+
+    def _listening(self, tx: Tx) -> list[int]:
+        since = tx.now - BELL_SECONDS_MAX * MICROSECONDS
+        ports: list[int] = msgspec.json.decode(tx.db.execute(sql("bells"), {"since": since}).get)
+        return ports
+
+    def rollback(self) -> None:
+        self.roll_back(self.db)
+
+    def roll_back(self, db: apsw.Connection) -> None:
+        self._lanes.clear()
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+    def committed(self, tx: Tx) -> None:
+        if tx.wake and self._ports:
+            self._bells.ring(self._ports)
+
+    def owes(self) -> float | None:
+        return RING_SECONDS_MIN if self._bells.owed else None
+
+    def pay(self) -> None:
+        self._bells.ring_owed()
+
+    def abandon(self) -> None:
+        """In a forked child: never touch what belongs to the parent, not even to close it."""
+        for db in self._inherited:
+            connection.leak(db)
+
+    def close(self) -> None:
+        if self._bells.owed:
+            self._bells.ring_owed()
+        self._bells.close()
+        for db in list(self._inherited):
+            self.disconnect(db)
+
+    def version(self) -> int:
+        """Changes whenever anyone commits."""
+        self.check()
+        with self.reader_lock:
+            value: int = self.reader.execute("PRAGMA data_version").get
+            return value
+
+    def read(self, query: Callable[[apsw.Connection, int], Any]) -> Any:
+        """One consistent read. The caller's thread does it; writers are not disturbed."""
+        self.check()
+        with self.reader_lock:
+            try:
+                self.reader.execute("BEGIN")
+                return query(self.reader, self.clock.now_us())
+            except apsw.Error as error:
+                raise translate(error, self.path) from None
+            finally:
+                if self.reader.in_transaction:
+                    self.reader.execute("ROLLBACK")

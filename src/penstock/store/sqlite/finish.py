@@ -1,0 +1,122 @@
+"""Ending attempts, fenced: every statement goes through the lease of its token, so a lost token changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.job import Event, StateCode
+from penstock.store.params import Completed, FinishJobs, History, SaveProgress, StartJobs, Unfinished
+from penstock.store.sqlite.enqueue import enqueue_jobs
+from penstock.store.sqlite.tx import Tx, as_json
+
+
+class Ending(NamedTuple):
+    """One attempt that ended without success, in the order of columns that the statements read."""
+
+    token: int
+    final: bool
+    state: int
+    started_at: int | None
+    due_at: int
+    error: str | None
+    reason: str | None
+    decided_by: str
+    give_back: int
+    crash: int
+    event: str
+    keep: int | None
+    remove: bool
+
+
+def finish_jobs(tx: Tx, finish: FinishJobs) -> list[int]:
+    tokens = [done.token for done in finish.completed] + [end.token for end in finish.unfinished]
+    lost = _lost(tx, tokens)
+    if finish.follow_ups:
+        enqueue_jobs(tx, [job for token, job in finish.follow_ups if token not in lost])
+    for keep, run in groupby(finish.completed, key=lambda done: done.keep):
+        _complete(tx, keep, list(run), finish.history)
+    if finish.unfinished:
+        end_attempts(tx, [_ending(tx, end) for end in finish.unfinished], finish.history)
+    return lost
+
+
+def _complete(tx: Tx, keep: bool | int, run: list[Completed], history: History) -> None:
+    rows = as_json(run)
+    remove = keep is False or history in ("failures", "none")
+    if history == "all":
+        tx.change("record_completed", rows=rows, now=tx.now)
+    if remove:
+        remove_jobs(tx, tx.value("completed_to_remove", rows=rows))
+    tx.change(
+        "complete_jobs",
+        rows=rows,
+        now=tx.now,
+        completed=StateCode.COMPLETED,
+        cancelled=StateCode.CANCELLED,
+        keep=None if isinstance(keep, bool) else keep,
+        remove=remove,
+    )
+    tx.change("delete_leases", rows=rows)
+
+
+def _ending(tx: Tx, end: Unfinished) -> Ending:
+    final = end.event in (Event.FAIL, Event.CANCEL)
+    return Ending(
+        token=end.token,
+        final=final,
+        state=StateCode.CANCELLED if end.event is Event.CANCEL else StateCode.DEAD,
+        started_at=end.started_at,
+        due_at=tx.now + int(end.delay * MICROSECONDS),
+        error=end.error,
+        reason=end.reason,
+        decided_by="operator" if end.event is Event.CANCEL else "worker",
+        give_back=int(end.event is Event.RELEASE),
+        crash=0,
+        event=end.event,
+        keep=None if isinstance(end.keep, bool) else end.keep,
+        remove=end.keep is False,
+    )
+
+
+def end_attempts(tx: Tx, endings: Sequence[Ending], history: History) -> None:
+    """Return the jobs that will be tried again, and end the others."""
+    rows = as_json(endings)
+    if history != "none":
+        tx.change("record_unfinished", rows=rows, now=tx.now)
+    if any(end.remove for end in endings):
+        remove_jobs(tx, tx.value("ended_to_remove", rows=rows))
+    if not all(end.final for end in endings):
+        tx.change("return_jobs", rows=rows)
+        if tx.change("ready_returned_jobs", rows=rows, now=tx.now) + tx.change(
+            "schedule_returned_jobs", rows=rows, now=tx.now
+        ):
+            tx.wake = True
+    tx.change("end_jobs", rows=rows, now=tx.now, cancelled=StateCode.CANCELLED)
+    tx.change("explain_ended_jobs", rows=rows)
+    tx.change("delete_leases", rows=rows)
+
+
+def remove_jobs(tx: Tx, seqs: str) -> int:
+    """Remove ended jobs and all that is kept of them. `seqs` is a JSON array."""
+    if seqs == "[]":
+        return 0
+    tx.change("delete_history", seqs=seqs)
+    tx.change("delete_outcomes", seqs=seqs)
+    return tx.change("delete_jobs", seqs=seqs)
+
+
+def start_jobs(tx: Tx, start: StartJobs) -> list[int]:
+    tx.change("start_jobs", starts=as_json(start.starts))
+    return _lost(tx, [token for token, _ in start.starts])
+
+
+def save_progress(tx: Tx, save: SaveProgress) -> list[int]:
+    tx.change("save_progress", progress=as_json(save.progress))
+    return _lost(tx, [token for token, _ in save.progress])
+
+
+def _lost(tx: Tx, tokens: list[int]) -> list[int]:
+    return tx.array("lost_tokens", tokens=as_json(tokens))

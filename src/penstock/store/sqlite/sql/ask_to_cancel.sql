@@ -1,0 +1,1 @@
+UPDATE penstock_lease SET cancel = 1 WHERE token = :token

@@ -1,0 +1,22 @@
+SELECT lane.type, lane.queue, found.state, sum(found.jobs)
+FROM (
+    SELECT lane, 'pending' AS state, count(*) AS jobs FROM penstock_ready GROUP BY lane
+    UNION ALL
+    SELECT job.lane, iif(scheduled.due_at <= :now, 'pending', 'scheduled'), count(*)
+    FROM penstock_scheduled AS scheduled
+    JOIN penstock_job AS job ON job.seq = scheduled.seq
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT job.lane, iif(lease.started_at IS NULL, 'claimed', 'running'), count(*)
+    FROM penstock_lease AS lease
+    JOIN penstock_job AS job ON job.seq = lease.seq
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT job.lane, outcome.state, count(*)
+    FROM penstock_outcome AS outcome
+    JOIN penstock_job AS job ON job.seq = outcome.seq
+    GROUP BY 1, 2
+) AS found
+JOIN penstock_lane AS lane ON lane.lane = found.lane
+GROUP BY 1, 2, 3
+ORDER BY 1, 2, 3

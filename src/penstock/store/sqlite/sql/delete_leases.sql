@@ -1,0 +1,1 @@
+DELETE FROM penstock_lease WHERE token IN (SELECT value ->> 0 FROM json_each(:rows))

@@ -1,0 +1,1 @@
+DELETE FROM penstock_ttl WHERE expires_at <= :now

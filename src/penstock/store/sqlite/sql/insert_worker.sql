@@ -1,0 +1,6 @@
+INSERT INTO penstock_worker (
+    id, host, pid, version, status, slots, queues, capabilities, resources, types, bell, started_at, heartbeat_at
+)
+VALUES (
+    :id, :host, :pid, :version, 'active', :slots, :queues, :capabilities, :resources, :types, :bell, :now, :now
+)

@@ -1,0 +1,1 @@
+UPDATE penstock_worker SET status = 'lost' WHERE session = :session AND status IN ('active', 'draining')

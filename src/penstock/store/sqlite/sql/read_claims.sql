@@ -1,0 +1,9 @@
+-- One row for the whole batch: each row that is stepped over costs a hand-over of the interpreter lock.
+SELECT json_group_array(json_array(
+    lease.token, job.id, lane.type, lane.queue, lease.attempt, job.crashes, job.payload, job.policy, job.priority,
+    job.created_at, job.due_at, json(job.tenant), json(job.tags), job.parent
+))
+FROM penstock_lease AS lease
+JOIN penstock_job AS job ON job.seq = lease.seq
+JOIN penstock_lane AS lane ON lane.lane = job.lane
+WHERE lease.token > :token

@@ -1,0 +1,16 @@
+-- A job with wherever its pointer is. {where}, {order} are filled in by read.py from fixed texts.
+SELECT
+    job.seq, job.id, lane.type, lane.queue, lane.capability, job.payload, job.priority, job.tenant, job.tags,
+    job.unique_key, coalesce(outcome.attempt, lease.attempt, job.attempt), job.policy, job.crashes, job.created_at,
+    job.due_at, coalesce(outcome.claimed_at, lease.claimed_at), coalesce(outcome.started_at, lease.started_at),
+    outcome.finished_at, worker.id, worker.heartbeat_at, coalesce(outcome.progress, lease.progress), outcome.result,
+    job.error, outcome.reason, outcome.decided_by, job.parent, job.retried_from, outcome.retried_as,
+    coalesce(lease.cancel, 0), outcome.state, lease.token
+FROM penstock_job AS job
+JOIN penstock_lane AS lane ON lane.lane = job.lane
+LEFT JOIN penstock_lease AS lease ON lease.seq = job.seq
+LEFT JOIN penstock_outcome AS outcome ON outcome.seq = job.seq
+LEFT JOIN penstock_worker AS worker ON worker.session = coalesce(outcome.session, lease.session)
+WHERE {where}
+ORDER BY {order}
+LIMIT :limit OFFSET :offset

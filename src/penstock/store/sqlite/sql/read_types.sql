@@ -1,0 +1,1 @@
+SELECT name, options FROM penstock_type ORDER BY name

@@ -1,0 +1,19 @@
+-- :rows is [[token, final, state, started_at, due_at, error, reason, decided_by, give_back, crash, event], …].
+UPDATE penstock_job
+SET
+    attempt = back.attempt,
+    crashes = penstock_job.crashes + back.crash,
+    due_at = back.due_at,
+    error = coalesce(back.error, penstock_job.error)
+FROM (
+    SELECT
+        lease.seq,
+        lease.attempt - (row.value ->> 8) AS attempt,
+        row.value ->> 9 AS crash,
+        row.value ->> 4 AS due_at,
+        row.value ->> 5 AS error
+    FROM json_each(:rows) AS row
+    JOIN penstock_lease AS lease ON lease.token = row.value ->> 0
+    WHERE NOT (row.value ->> 1) AND NOT lease.cancel
+) AS back
+WHERE penstock_job.seq = back.seq

@@ -1,0 +1,1 @@
+UPDATE penstock_meta SET value = :token WHERE key = 'token'

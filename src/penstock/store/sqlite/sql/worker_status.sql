@@ -1,0 +1,1 @@
+SELECT status FROM penstock_worker WHERE session = :session

@@ -1,0 +1,265 @@
+"""The contract on SQLite: every method is one operation, handed to the writer or carried out on the reader."""
+
+from __future__ import annotations
+
+import os
+import random as random_module
+import threading
+import weakref
+from collections.abc import Callable, Generator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Any, Generic, TypeVar
+
+import apsw
+import msgspec
+
+from penstock.domain.clock import Clock, SystemClock
+from penstock.domain.errors import StoreClosed, StoreMissing
+from penstock.domain.job import Job, Transition
+from penstock.domain.options import Options
+from penstock.store import params as p
+from penstock.store.call import Call
+from penstock.store.contract import Transaction
+from penstock.store.sqlite import claim, connection, enqueue, finish, operate, read, workers
+from penstock.store.sqlite.doorbell import DoorbellListener
+from penstock.store.sqlite.file import OpenFile
+from penstock.store.sqlite.statements import migrations, sql
+from penstock.store.sqlite.transaction import accept, atransaction, transaction
+from penstock.store.sqlite.tx import Tx, as_json
+from penstock.store.sqlite.writer import Operation, WriteCall, Writer
+
+T = TypeVar("T")
+
+
+class ReadCall(Generic[T]):
+    """A read: in the caller's thread, or in a thread of its own for async callers."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, read: Callable[[], T]) -> None:
+        self._read = read
+
+    def wait(self) -> T:
+        return self._read()
+
+    def __await__(self) -> Generator[Any, None, T]:
+        import asyncio
+
+        return (yield from asyncio.to_thread(self._read).__await__())
+
+
+class SqliteStore:
+    """A job store in one SQLite file. Opened at first use; many processes may use the same file."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        synchronous: connection.Synchronous = "full",
+        create: bool = True,
+        clock: Clock | None = None,
+        random: Callable[[], float] = random_module.random,
+        vfs: str | None = None,
+    ) -> None:
+        self.path = os.path.abspath(path)
+        self._synchronous = synchronous
+        self._create = create
+        self._clock = clock or SystemClock()
+        self._random = random
+        self._vfs = vfs
+        self._opening = threading.Lock()
+        self._open: tuple[OpenFile, Writer] | None = None
+        self._closed = False
+
+    # Opening
+
+    def _file(self) -> OpenFile:
+        return self._opened()[0]
+
+    def _writer(self) -> Writer:
+        file, writer = self._opened()
+        file.check()
+        return writer
+
+    def _opened(self) -> tuple[OpenFile, Writer]:
+        if self._open is not None:
+            return self._open
+        with self._opening:
+            if self._closed:
+                raise StoreClosed(f"{self.path}: this store was closed; make a new App to use it again")
+            if self._open is None:
+                self._refuse_missing()
+                file = OpenFile(self.path, self._synchronous, self._vfs, self._clock, self._random)
+                _open_files.add(file)
+                self._open = file, Writer(file, file.gate)
+            return self._open
+
+    def _refuse_missing(self) -> None:
+        if not self._create and not os.path.exists(self.path):
+            raise StoreMissing(
+                f"there is no store at {self.path}; check the path (it is relative to the current folder), "
+                f"or make one with: penstock migrate --store sqlite:///{self.path}"
+            )
+
+    def close(self) -> None:
+        with self._opening:
+            self._closed = True
+            if self._open is None:
+                return
+            (file, writer), self._open = self._open, None
+        if file.pid == os.getpid():
+            writer.close()
+            file.close()
+
+    def _write(self, operation: Operation[T]) -> WriteCall[T]:
+        return WriteCall(self._writer, operation)
+
+    def _read(self, query: Callable[[apsw.Connection, int], T]) -> ReadCall[T]:
+        return ReadCall(lambda: self._file().read(query))
+
+    # Enqueue
+
+    def enqueue_jobs(self, params: p.EnqueueJobs) -> Call[list[p.Enqueued]]:
+        def operation(tx: Tx) -> list[p.Enqueued]:
+            return enqueue.enqueue_jobs(tx, params.jobs)
+
+        if params.transaction is not None:
+            joined = accept(params.transaction, self.path)
+            return ReadCall(lambda: joined.carry_out(operation))
+        return self._write(operation)
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        return transaction(self._file())
+
+    def atransaction(self) -> AbstractAsyncContextManager[Transaction]:
+        return atransaction(self._file())
+
+    # Claim, run, finish
+
+    def claim_jobs(self, params: p.ClaimJobs) -> Call[p.Claimed]:
+        return self._write(lambda tx: claim.claim_jobs(tx, params))
+
+    def start_jobs(self, params: p.StartJobs) -> Call[list[int]]:
+        return self._write(lambda tx: finish.start_jobs(tx, params))
+
+    def finish_jobs(self, params: p.FinishJobs) -> Call[list[int]]:
+        return self._write(lambda tx: finish.finish_jobs(tx, params))
+
+    def save_progress(self, params: p.SaveProgress) -> Call[list[int]]:
+        return self._write(lambda tx: finish.save_progress(tx, params))
+
+    # Workers
+
+    def register_worker(self, params: p.RegisterWorker) -> Call[int]:
+        return self._write(lambda tx: workers.register_worker(tx, params))
+
+    def heartbeat_worker(self, params: p.HeartbeatWorker) -> Call[p.Heartbeat]:
+        return self._write(lambda tx: workers.heartbeat_worker(tx, params))
+
+    def read_signals(self, params: p.ReadSignals) -> Call[p.Signals]:
+        tokens = as_json(list(params.tokens))
+
+        def query(db: apsw.Connection, now: int) -> p.Signals:
+            cancelled, lost = (
+                msgspec.json.decode(db.execute(sql(name), {"tokens": tokens}).get)
+                for name in ("cancelled_tokens", "lost_tokens")
+            )
+            return p.Signals(cancelled, lost)
+
+        return self._read(query)
+
+    def recover_jobs(self, params: p.RecoverJobs) -> Call[p.Recovered]:
+        return self._write(lambda tx: workers.recover_jobs(tx, params))
+
+    def list_workers(self) -> Call[list[p.WorkerInfo]]:
+        return self._read(lambda db, now: workers.list_workers(db.execute(sql("list_workers")).fetchall()))
+
+    def read_types(self) -> Call[dict[str, Options]]:
+        def query(db: apsw.Connection, now: int) -> dict[str, Options]:
+            rows = db.execute(sql("read_types")).fetchall()
+            return {name: msgspec.json.decode(text, type=Options) for name, text in rows}
+
+        return self._read(query)
+
+    def listen(self, poll_interval: float) -> DoorbellListener:
+        return DoorbellListener(self._file(), poll_interval)
+
+    # Seeing
+
+    def read_job(self, job_id: str) -> Call[Job | None]:
+        return self._read(lambda db, now: read.read_job(db, now, job_id))
+
+    def list_jobs(self, params: p.ListJobs) -> Call[list[Job]]:
+        return self._read(lambda db, now: read.list_jobs(db, now, params))
+
+    def count_jobs(self) -> Call[list[p.Count]]:
+        return self._read(read.count_jobs)
+
+    def read_history(self, job_id: str) -> Call[list[Transition]]:
+        return self._read(lambda db, now: read.read_history(db, job_id))
+
+    def version(self) -> int:
+        return self._file().version()
+
+    # Operating
+
+    def cancel_job(self, params: p.CancelJob) -> Call[p.Cancelled]:
+        return self._write(lambda tx: operate.cancel_job(tx, params))
+
+    def list_dead(self, params: p.ListDead) -> Call[p.DeadPage]:
+        return self._read(lambda db, now: read.list_dead(db, now, params))
+
+    def retry_dead(self, params: p.RetryDead) -> Call[list[tuple[str, str]]]:
+        return self._write(lambda tx: operate.retry_dead(tx, params))
+
+    def purge_dead(self, params: p.PurgeDead) -> Call[int]:
+        return self._write(lambda tx: operate.purge_dead(tx, params))
+
+    def prune_jobs(self, params: p.PruneJobs) -> Call[int]:
+        return self._write(lambda tx: operate.prune_jobs(tx, params))
+
+    # The store itself
+
+    @property
+    def info(self) -> p.StoreInfo:
+        file = self._file()
+        return p.StoreInfo(
+            engine="sqlite",
+            address=self.path,
+            library=f"SQLite {apsw.sqlite_lib_version()}, apsw {apsw.apsw_version()}",
+            durability=_DURABILITY[self._synchronous],
+            schema_version=connection.schema_status(file.reader, self.path).current,
+        )
+
+    def migration_status(self) -> p.MigrationStatus:
+        if not os.path.exists(self.path):
+            known = migrations()
+            return p.MigrationStatus(0, known[-1][0], [name for _, name, _ in known])
+        db = connection.connect(self.path, self._synchronous, self._vfs)
+        try:
+            return connection.schema_status(db, self.path)
+        finally:
+            db.close()
+
+    def migrate(self) -> p.MigrationStatus:
+        before = self.migration_status()
+        self._create = True
+        self._file()
+        return before
+
+
+_DURABILITY = {
+    "full": "WAL, synchronous=FULL: every commit is on disk before the call returns; survives power loss",
+    "normal": "WAL, synchronous=NORMAL: survives a crash of the process; power loss may drop the newest commits",
+}
+
+_open_files: weakref.WeakSet[OpenFile] = weakref.WeakSet()
+
+
+def _abandon_in_child() -> None:
+    for file in list(_open_files):
+        file.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_in_child)

@@ -1,0 +1,114 @@
+"""One write transaction of this engine, as the operations see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+import msgspec
+
+from penstock.domain.options import Resources
+from penstock.store.params import ClaimJobs
+from penstock.store.sqlite.statements import sql
+
+_encode = msgspec.json.Encoder().encode
+
+
+def as_json(value: Any) -> str:
+    """A parameter for json_each()."""
+    return _encode(value).decode()
+
+
+class Lanes:
+    """The interned routes, cached. Rows are only ever added; a rollback empties the cache."""
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[str, str, str, str], int] = {}
+        self._known = 0
+        self._eligible: dict[tuple[object, ...], tuple[int, str]] = {}
+
+    def clear(self) -> None:
+        self._ids.clear()
+        self._eligible.clear()
+        self._known = 0
+
+    def find(self, tx: Tx, type: str, queue: str, capability: str, resources: Resources) -> int:
+        """The lane of a route, made if it is new."""
+        route = (type, queue, capability, _resource_text(resources))
+        lane = self._ids.get(route)
+        if lane is None:
+            self._refresh(tx)
+            lane = self._ids.get(route)
+        if lane is None:
+            tx.run("insert_lane", type=type, queue=queue, capability=capability, resources=route[3])
+            lane = self._ids[route] = self._known = tx.db.last_insert_rowid()
+        return lane
+
+    def eligible(self, tx: Tx, claim: ClaimJobs) -> str:
+        """The lanes that a claim may take from, as a JSON array."""
+        key = (claim.types, claim.queues, claim.capabilities, claim.resources)
+        if tx.value("last_lane") != self._known:
+            self._refresh(tx)
+        known, lanes = self._eligible.get(key, (-1, ""))
+        if known != self._known:
+            lanes = as_json([lane for route, lane in self._ids.items() if _may_take(claim, *route)])
+            if len(self._eligible) > 64:
+                self._eligible.clear()
+            self._eligible[key] = (self._known, lanes)
+        return lanes
+
+    def _refresh(self, tx: Tx) -> None:
+        for row in tx.run("read_lanes", known=self._known):
+            self._known, self._ids[row[1:]] = row[0], row[0]
+
+
+def _resource_text(resources: Resources) -> str:
+    return "" if resources == _NO_RESOURCES else as_json(resources)
+
+
+_NO_RESOURCES = Resources()
+
+
+def _may_take(claim: ClaimJobs, type: str, queue: str, capability: str, resources: str) -> bool:
+    if claim.types is not None and type not in claim.types:
+        return False
+    if claim.queues is not None and queue not in claim.queues:
+        return False
+    if capability not in claim.capabilities:
+        return False
+    if not resources:
+        return True
+    needs, has = msgspec.json.decode(resources, type=Resources), claim.resources or _NO_RESOURCES
+    return needs.cpu <= has.cpu and needs.memory <= has.memory and needs.gpu <= has.gpu
+
+
+class Tx:
+    """An open write transaction: its connection, its moment, and what should happen once it is committed."""
+
+    __slots__ = ("db", "lanes", "now", "random", "wake")
+
+    def __init__(self, db: apsw.Connection, now: int, lanes: Lanes, random: Callable[[], float]) -> None:
+        self.db = db
+        self.now = now
+        self.lanes = lanes
+        self.random = random
+        self.wake = False
+
+    def run(self, statement: str, /, **bindings: Any) -> list[Any]:
+        """All rows of a statement from sql/."""
+        return self.db.execute(sql(statement), bindings).fetchall()
+
+    def change(self, statement: str, /, **bindings: Any) -> int:
+        """Run a statement that changes rows; how many it changed."""
+        self.db.execute(sql(statement), bindings)
+        return self.db.changes()
+
+    def value(self, statement: str, /, **bindings: Any) -> Any:
+        """The only value of the only row, or None."""
+        return self.db.execute(sql(statement), bindings).get
+
+    def array(self, statement: str, /, **bindings: Any) -> list[Any]:
+        """The JSON array that the statement's only row holds."""
+        decoded: list[Any] = msgspec.json.decode(self.value(statement, **bindings))
+        return decoded

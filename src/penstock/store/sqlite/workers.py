@@ -1,0 +1,100 @@
+"""Who is alive: registration, heartbeats, and taking back the jobs of those who are not."""
+
+from __future__ import annotations
+
+import msgspec
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.errors import WorkerRefused
+from penstock.domain.job import ErrorInfo, Event, StateCode
+from penstock.domain.options import Policy
+from penstock.domain.retry import GiveUp, after_failure
+from penstock.store import params as p
+from penstock.store.sqlite.finish import Ending, end_attempts
+from penstock.store.sqlite.tx import Tx, as_json
+
+_policy = msgspec.json.Decoder(Policy).decode
+
+
+def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
+    found = tx.run("find_worker", id=worker.worker_id)
+    if found:
+        session, status, heartbeat_at = found[0]
+        if heartbeat_at > tx.now - int(worker.stale_after * MICROSECONDS):
+            raise WorkerRefused(
+                f"a worker with the id {worker.worker_id!r} is {status} in this store; "
+                "stop it first, or give this one another id (--id)"
+            )
+        while _recover_session(tx, session, limit=1000):
+            pass
+    for name, options in worker.types.items():
+        tx.change("declare_type", name=name, options=as_json(options), now=tx.now)
+    tx.change(
+        "insert_worker",
+        id=worker.worker_id,
+        host=worker.host,
+        pid=worker.pid,
+        version=worker.version,
+        slots=worker.slots,
+        queues=as_json(worker.queues) if worker.queues is not None else None,
+        capabilities=as_json(worker.capabilities),
+        resources=as_json(worker.resources) if worker.resources is not None else None,
+        types=as_json(sorted(worker.types)),
+        bell=worker.bell,
+        now=tx.now,
+    )
+    return tx.db.last_insert_rowid()
+
+
+def heartbeat_worker(tx: Tx, beat: p.HeartbeatWorker) -> p.Heartbeat:
+    return p.Heartbeat(bool(tx.change("heartbeat_worker", session=beat.session, status=beat.status, now=tx.now)))
+
+
+def recover_jobs(tx: Tx, recover: p.RecoverJobs) -> p.Recovered:
+    before = tx.now - int(recover.stale_after * MICROSECONDS)
+    workers: list[str] = []
+    jobs: list[str] = []
+    for session, worker_id in tx.run("stale_workers", before=before):
+        room = recover.limit - len(jobs)
+        if room <= 0:
+            return p.Recovered(workers, jobs, more=True)
+        jobs += _recover_session(tx, session, room)
+        workers.append(worker_id)
+    return p.Recovered(workers, jobs, more=len(jobs) >= recover.limit)
+
+
+def _recover_session(tx: Tx, session: int, limit: int) -> list[str]:
+    """Declare the worker lost and put up to `limit` of its jobs through their retry policy."""
+    tx.change("lose_worker", session=session)
+    leases = tx.run("leases_of_worker", session=session, limit=limit)
+    if leases:
+        end_attempts(tx, [_crashed(tx, token, attempt, policy) for token, _, attempt, policy in leases], "default")
+    return [job_id for _, job_id, _, _ in leases]
+
+
+def _crashed(tx: Tx, token: int, attempt: int, policy_text: str | None) -> Ending:
+    policy = _policy(policy_text) if policy_text else Policy()
+    verdict = after_failure(policy, attempt, tx.random)
+    final = isinstance(verdict, GiveUp)
+    delay = 0.0 if isinstance(verdict, GiveUp) else verdict.delay
+    keep = policy.remove_on_fail
+    return Ending(
+        token=token,
+        final=final,
+        state=StateCode.DEAD,
+        started_at=None,
+        due_at=tx.now + int(delay * MICROSECONDS),
+        error=as_json(ErrorInfo("WorkerLost", "the worker died or stopped answering while it held this job")),
+        reason=f"its worker was lost; {verdict.reason}" if isinstance(verdict, GiveUp) else "its worker was lost",
+        decided_by="recovery",
+        give_back=0,
+        crash=1,
+        event=Event.FAIL if final else "recover",
+        keep=None if isinstance(keep, bool) else keep,
+        remove=final and keep is True,
+    )
+
+
+def list_workers(rows: list[tuple[object, ...]]) -> list[p.WorkerInfo]:
+    names = ("id", "host", "pid", "version", "status", "slots", "started_at", "heartbeat_at", "jobs")
+    return [msgspec.convert(dict(zip(names, row, strict=True)), p.WorkerInfo) for row in rows]

@@ -1,0 +1,192 @@
+"""The one writer of a process: a thread that carries out what callers hand in, many per transaction.
+
+Group commit: whatever is waiting when a transaction begins goes into it, so that synchronous=FULL costs
+one sync per group. Operations may be carried out again after a rollback and must not keep state of their own.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
+from typing import Any, Generic, Protocol, TypeVar
+
+import apsw
+
+from penstock.domain.errors import CommitUncertain, PenstockError, StoreClosed, UsageError
+from penstock.store.sqlite.errors import translate
+from penstock.store.sqlite.tx import Tx
+
+T = TypeVar("T")
+Operation = Callable[[Tx], T]
+
+GROUP_MAX = 500
+
+# The file whose transaction() block the caller is in: a write outside of it would wait for the caller itself.
+inside: ContextVar[str | None] = ContextVar("penstock_transaction", default=None)
+
+
+class Ticket(Generic[T]):
+    """An operation on its way: what to do, and how to tell the caller."""
+
+    __slots__ = ("error", "operation", "result", "tell")
+
+    def __init__(self, operation: Operation[T], tell: Callable[[Ticket[T]], None]) -> None:
+        self.operation = operation
+        self.tell = tell
+        self.result: T | None = None
+        self.error: BaseException | None = None
+
+
+class Target(Protocol):
+    """What the writer writes to: begins and ends transactions on the file."""
+
+    path: str
+
+    def begin(self) -> Tx: ...
+    def commit(self, tx: Tx) -> None: ...
+    def rollback(self) -> None: ...
+    def committed(self, tx: Tx) -> None: ...
+    def owes(self) -> float | None:
+        """Seconds until something is owed when nothing else comes in, or None."""
+        ...
+
+    def pay(self) -> None: ...
+
+
+class Writer:
+    """Owns the thread. `target` does the SQL; this class does the grouping and the answering."""
+
+    def __init__(self, target: Target, gate: threading.Lock) -> None:
+        self._target = target
+        self._gate = gate
+        self._queue: queue.SimpleQueue[Ticket[Any] | None] = queue.SimpleQueue()
+        self._closing = threading.Lock()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="penstock-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, ticket: Ticket[Any]) -> None:
+        if inside.get() == self._target.path:
+            raise UsageError(
+                "this call writes to the store while you are inside its transaction() and would wait for itself; "
+                "pass the transaction (using(conn=tx)), or make the call after the block"
+            )
+        with self._closing:
+            if self._closed:
+                raise StoreClosed(f"{self._target.path}: this store was closed; make a new App to use it again")
+            self._queue.put(ticket)
+
+    def close(self) -> None:
+        with self._closing:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            group = self._next_group()
+            with self._gate:
+                self._carry_out([ticket for ticket in group if ticket is not None])
+            if group[-1] is None:
+                return
+
+    def _next_group(self) -> list[Ticket[Any] | None]:
+        group: list[Ticket[Any] | None] = []
+        while not group:
+            try:
+                group.append(self._queue.get(timeout=self._target.owes()))
+            except queue.Empty:
+                self._target.pay()
+        while group[-1] is not None and len(group) < GROUP_MAX:
+            try:
+                group.append(self._queue.get_nowait())
+            except queue.Empty:
+                break
+        return group
+
+    def _carry_out(self, group: list[Ticket[Any]]) -> None:
+        """One transaction for all; if any of it fails, each on its own, so that one cannot spoil the others."""
+        if not group:
+            return
+        if not self._try(group) and len(group) > 1:
+            for ticket in group:
+                ticket.error = None
+                self._try([ticket])
+        for ticket in group:
+            ticket.tell(ticket)
+
+    def _try(self, group: list[Ticket[Any]]) -> bool:
+        """Whether the group was committed. If not, the tickets carry the error."""
+        error: BaseException
+        try:
+            tx = self._target.begin()
+            for ticket in group:
+                ticket.result = ticket.operation(tx)
+            self._target.commit(tx)
+        except CommitUncertain as uncertain:
+            for ticket in group:
+                ticket.error = uncertain
+            self._target.rollback()
+            return True
+        except apsw.Error as broken:
+            error = translate(broken, self._target.path)
+        except BaseException as broken:
+            error = broken
+        else:
+            self._target.committed(tx)
+            return True
+        self._target.rollback()
+        for ticket in group:
+            ticket.error = error
+        return False
+
+
+class WriteCall(Generic[T]):
+    """A write that is ready to be handed in: `await` it, or `wait()` for it."""
+
+    __slots__ = ("_operation", "_writer")
+
+    def __init__(self, writer: Callable[[], Writer], operation: Operation[T]) -> None:
+        self._writer = writer
+        self._operation = operation
+
+    def wait(self) -> T:
+        done = threading.Lock()
+        done.acquire()
+        ticket = Ticket(self._operation, lambda _: done.release())
+        self._writer().submit(ticket)
+        done.acquire()
+        return _answer(ticket)
+
+    def __await__(self) -> Generator[Any, None, T]:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+
+        def wake() -> None:
+            if not future.done():
+                future.set_result(None)
+
+        def tell(_: Ticket[T]) -> None:
+            try:
+                loop.call_soon_threadsafe(wake)
+            except RuntimeError:
+                pass  # The loop was closed while the write was on its way; nobody is waiting any more.
+
+        ticket = Ticket(self._operation, tell)
+        self._writer().submit(ticket)
+        yield from future.__await__()
+        return _answer(ticket)
+
+
+def _answer(ticket: Ticket[T]) -> T:
+    if ticket.error is None:
+        return ticket.result  # type: ignore[return-value]
+    if isinstance(ticket.error, PenstockError):
+        # One error object may answer several callers; each gets its own, so that tracebacks do not mix.
+        raise type(ticket.error)(*ticket.error.args) from ticket.error.__cause__
+    raise ticket.error

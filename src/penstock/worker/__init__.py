@@ -1,0 +1,1 @@
+"""Runs jobs: claims, executes and finishes them, overlapped, and says that it is alive."""

@@ -1,0 +1,131 @@
+"""Keeps the slots supplied: claims as much as the worker can begin soon, and waits for a hint when there is nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from penstock.domain.errors import StoreError, WorkerRefused
+from penstock.store.contract import Store
+from penstock.store.params import Claimed, ClaimJobs
+from penstock.worker.executor import Executor
+from penstock.worker.finisher import Finisher
+from penstock.worker.outage import FATAL, Patience
+from penstock.worker.settings import WorkerSettings
+
+PREFETCH_MAX = 500
+PREFETCH_SECONDS = 0.02
+LOOK_AGAIN_SECONDS = 5.0
+
+log = logging.getLogger("penstock.worker")
+
+
+class Claimer:
+    """The claim loop. Prefetches only what the measured pace would begin within a few milliseconds."""
+
+    def __init__(self, store: Store, executor: Executor, finisher: Finisher, settings: WorkerSettings,
+                 session: Callable[[], int], types: tuple[str, ...]) -> None:  # fmt: skip
+        self._store = store
+        self._executor = executor
+        self._finisher = finisher
+        self._settings = settings
+        self._session = session
+        self._types = types
+        self._loop = asyncio.get_running_loop()
+        self._prefetch = 0
+        self._pace = 0.0
+        self._paced_at = self._loop.time()
+        self._paced_ended = 0
+        self.hint = asyncio.Event()
+        self.register_again: Callable[[], None] = lambda: None
+
+    async def run(self) -> None:
+        """Claim until cancelled; in burst mode, until nothing is due and nothing runs."""
+        patience = Patience()
+        while True:
+            want = self._demand()
+            if want <= 0:
+                self._executor.room.clear()
+                await self._executor.room.wait()
+                continue
+            self.hint.clear()
+            if self._settings.burst and self._executor.idle.is_set():
+                await self._finisher.flush()  # A retry that is due at once must be seen by the last claim.
+            try:
+                claimed = await self._claim(want)
+                patience = Patience()
+            except WorkerRefused as error:
+                log.warning("%s", error)
+                self.register_again()
+                await patience.wait("claim refused", error)
+                continue
+            except StoreError as error:
+                if isinstance(error, FATAL):
+                    raise
+                await patience.wait("could not claim", error)
+                continue
+            self._executor.take(claimed.jobs, claimed.claimed_at)
+            if len(claimed.jobs) < want and await self._dry(claimed):
+                return
+
+    def _demand(self) -> int:
+        """How many jobs to claim now: the free slots and a bounded prefetch, in batches worth a transaction."""
+        executor, slots = self._executor, self._settings.concurrency
+        self._measure_pace()
+        held = len(executor.active) + len(executor.buffer)
+        if held >= slots and len(executor.buffer) > self._prefetch // 2:
+            return 0
+        return slots + self._prefetch - held
+
+    def _measure_pace(self) -> None:
+        now = self._loop.time()
+        elapsed = now - self._paced_at
+        if elapsed >= PREFETCH_SECONDS:
+            pace = (self._executor.ended - self._paced_ended) / elapsed
+            self._pace = pace if pace < self._pace else (self._pace + pace) / 2
+            self._paced_at, self._paced_ended = now, self._executor.ended
+            self._prefetch = min(PREFETCH_MAX, int(self._pace * PREFETCH_SECONDS))
+
+    async def _claim(self, want: int) -> Claimed:
+        settings = self._settings
+        claiming = asyncio.ensure_future(self._store.claim_jobs(ClaimJobs(
+            self._session(), want, self._types, settings.queues, settings.capabilities, settings.resources,
+        )))  # fmt: skip
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            # The claim is on its way and will be committed: take it, so that it can be released and is not lost to a lease.
+            claimed = await claiming
+            self._executor.buffer.extend(claimed.jobs)
+            raise
+
+    async def _dry(self, claimed: Claimed) -> bool:
+        """Nothing more to claim. True in burst mode when all is done; otherwise returns when there may be news."""
+        executor = self._executor
+        if self._settings.burst and not claimed.jobs and not executor.active and not executor.buffer:
+            return True
+        timeout = LOOK_AGAIN_SECONDS
+        if claimed.next_due_at is not None:
+            timeout = min(timeout, max(0.0, (claimed.next_due_at - claimed.claimed_at) / 1e6))
+        if self._settings.burst:
+            await self._hint_or_idle(timeout)
+        else:
+            await self._wait_for(self.hint.wait(), timeout)
+        return False
+
+    async def _hint_or_idle(self, timeout: float) -> None:
+        idle = asyncio.ensure_future(self._executor.idle.wait())
+        hint = asyncio.ensure_future(self.hint.wait())
+        try:
+            await asyncio.wait({idle, hint}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            idle.cancel()
+            hint.cancel()
+
+    @staticmethod
+    async def _wait_for(event: object, timeout: float) -> None:
+        try:
+            await asyncio.wait_for(event, timeout)  # type: ignore[arg-type]
+        except TimeoutError:
+            pass

@@ -1,0 +1,65 @@
+"""Says that the worker is alive, from a thread of its own: a blocked event loop does not stop it.
+
+Also the judge of whether the store has been reachable of late: a worker that could not write for a while
+must not call others dead before they had time to be heard.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from penstock.domain.clock import Clock
+from penstock.domain.errors import PenstockError
+from penstock.store.contract import Store
+from penstock.store.params import HeartbeatWorker, WorkerStatus
+
+log = logging.getLogger("penstock.worker")
+
+
+class Heartbeat:
+    """Beats every `interval` seconds. `lost` is called when the store no longer knows the session."""
+
+    def __init__(self, store: Store, clock: Clock, interval: float, lost: Callable[[], None]) -> None:
+        self._store = store
+        self._clock = clock
+        self._interval = interval
+        self._lost = lost
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="penstock-heartbeat", daemon=True)
+        self._last_us = clock.now_us()
+        self._healthy_since = clock.monotonic()
+        self.session = 0
+        self.status: WorkerStatus = "active"
+
+    def start(self, session: int) -> None:
+        self.session = session
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def trusted(self) -> bool:
+        """Whether the store was writable without a gap for at least one interval."""
+        return self._clock.monotonic() - self._healthy_since >= self._interval
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._interval):
+            session = self.session
+            try:
+                beat = self._store.heartbeat_worker(HeartbeatWorker(session, self.status)).wait()
+            except PenstockError as error:
+                log.error("heartbeat not stored: %s", error)
+                continue
+            self._note_gap()
+            if not beat.known and session == self.session and not self._stop.is_set():
+                self._lost()
+
+    def _note_gap(self) -> None:
+        now_us = self._clock.now_us()
+        if now_us - self._last_us > 2 * self._interval * 1e6:
+            self._healthy_since = self._clock.monotonic()
+        self._last_us = now_us

@@ -1,0 +1,34 @@
+"""Riding out a store that does not answer: patience that grows, and errors that no patience will mend."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+
+from penstock.domain import errors
+
+FATAL = (
+    errors.StoreGone,
+    errors.StoreClosed,
+    errors.StoreForked,
+    errors.StoreVersionError,
+    errors.NotAStore,
+    errors.UnsafeSQLite,
+    errors.StoreReadOnly,
+)
+SECONDS_MIN, SECONDS_MAX = 0.1, 5.0
+
+log = logging.getLogger("penstock.worker")
+
+
+class Patience:
+    """Waits longer each time, with jitter, and says why."""
+
+    def __init__(self) -> None:
+        self._seconds = SECONDS_MIN
+
+    async def wait(self, what: str, error: BaseException) -> None:
+        log.error("%s: %s; trying again in %.1f s", what, error, self._seconds)
+        await asyncio.sleep(self._seconds * (0.5 + random.random()))
+        self._seconds = min(self._seconds * 2, SECONDS_MAX)

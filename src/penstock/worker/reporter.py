@@ -1,0 +1,62 @@
+"""Tells the store, a few times a second, which attempts have begun and how far they are.
+
+An attempt that begins and ends within one tick needs no word of its own: its outcome carries both times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from penstock.domain.errors import PenstockError
+from penstock.store.contract import Store
+from penstock.store.params import SaveProgress, StartJobs
+from penstock.worker.executor import Executor
+from penstock.worker.watchdog import Watchdog
+
+TICK_SECONDS = 0.1
+PROGRESS_TICKS = 5
+
+log = logging.getLogger("penstock.worker")
+
+
+class Reporter:
+    """Marks started attempts every tick and stores new progress every fifth."""
+
+    def __init__(self, store: Store, executor: Executor, watchdog: Watchdog) -> None:
+        self._store = store
+        self._executor = executor
+        self._watchdog = watchdog
+
+    async def run(self) -> None:
+        ticks = 0
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            self._watchdog.tick()
+            ticks += 1
+            try:
+                await self._mark_started()
+                if ticks % PROGRESS_TICKS == 0:
+                    await self._save_progress()
+            except PenstockError as error:
+                log.warning("could not report running jobs: %s", error)
+
+    async def _mark_started(self) -> None:
+        begun = [run for run in self._executor.active.values() if not run.marked]
+        before = asyncio.get_running_loop().time() - TICK_SECONDS / 2
+        begun = [run for run in begun if run.started < before]
+        if begun:
+            await self._store.start_jobs(StartJobs([(run.claim.token, run.started_us) for run in begun]))
+            for run in begun:
+                run.marked = True
+
+    async def _save_progress(self) -> None:
+        news = [
+            (run, text)
+            for run in self._executor.active.values()
+            if (text := run.context._progress) is not None and text is not run.reported
+        ]
+        if news:
+            await self._store.save_progress(SaveProgress([(run.claim.token, text) for run, text in news]))
+            for run, text in news:
+                run.reported = text
