@@ -1,44 +1,128 @@
-"""Background work for Python: jobs in a durable store, run by workers, with nothing to install but this."""
+"""Background work for Python: jobs in a durable store, run by workers, with nothing to install but this.
 
-from penstock.app import App
-from penstock.client import JobCall, JobHandle
-from penstock.domain.errors import (
-    AlreadyRetried,
-    CommitUncertain,
-    ConfigError,
-    DoNotRetry,
-    EnqueueUncertain,
-    JobCancelled,
-    JobExpired,
-    JobFailed,
-    LeaseLost,
-    NoEligibleWorker,
-    NotAStore,
-    PayloadError,
-    PayloadTooLarge,
-    PenstockError,
-    ResultGone,
-    ResultTimeout,
-    Retry,
-    StoreBusy,
-    StoreClosed,
-    StoreError,
-    StoreForked,
-    StoreFull,
-    StoreGone,
-    StoreMissing,
-    StoreReadOnly,
-    StoreVersionError,
-    UnknownJob,
-    UnsafeSQLite,
-    UsageError,
-    WorkerRefused,
-)
-from penstock.domain.job import ErrorInfo, Job, Progress, State
-from penstock.domain.options import Concurrency, Exponential, Fixed, RateLimit, Resources, Tenant, Unique
-from penstock.jobtype import JobType
-from penstock.worker.context import Context, current
-from penstock.worker.settings import Retention
+The public names, nothing else. Each is imported when it is first used, so that `import penstock` and the
+command line start at once.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.app import App
+    from penstock.client import JobCall, JobHandle
+    from penstock.domain.errors import (
+        AlreadyRetried,
+        CommitUncertain,
+        ConfigError,
+        DoNotRetry,
+        EnqueueUncertain,
+        JobCancelled,
+        JobExpired,
+        JobFailed,
+        LeaseLost,
+        NoEligibleWorker,
+        NotAStore,
+        PayloadError,
+        PayloadTooLarge,
+        PenstockError,
+        ResultGone,
+        ResultTimeout,
+        Retry,
+        StoreBusy,
+        StoreClosed,
+        StoreError,
+        StoreForked,
+        StoreFull,
+        StoreGone,
+        StoreMissing,
+        StoreReadOnly,
+        StoreVersionError,
+        UnknownJob,
+        UnsafeSQLite,
+        UsageError,
+        WorkerRefused,
+    )
+    from penstock.domain.job import ErrorInfo, Job, Progress, State
+    from penstock.domain.options import Concurrency, Exponential, Fixed, RateLimit, Resources, Tenant, Unique
+    from penstock.jobtype import JobType
+    from penstock.worker.context import Context, current
+    from penstock.worker.settings import Retention
+
+_HOME = {
+    "penstock.app": ("App",),
+    "penstock.client": (
+        "JobCall",
+        "JobHandle",
+    ),
+    "penstock.domain.errors": (
+        "AlreadyRetried",
+        "CommitUncertain",
+        "ConfigError",
+        "DoNotRetry",
+        "EnqueueUncertain",
+        "JobCancelled",
+        "JobExpired",
+        "JobFailed",
+        "LeaseLost",
+        "NoEligibleWorker",
+        "NotAStore",
+        "PayloadError",
+        "PayloadTooLarge",
+        "PenstockError",
+        "ResultGone",
+        "ResultTimeout",
+        "Retry",
+        "StoreBusy",
+        "StoreClosed",
+        "StoreError",
+        "StoreForked",
+        "StoreFull",
+        "StoreGone",
+        "StoreMissing",
+        "StoreReadOnly",
+        "StoreVersionError",
+        "UnknownJob",
+        "UnsafeSQLite",
+        "UsageError",
+        "WorkerRefused",
+    ),
+    "penstock.domain.job": (
+        "ErrorInfo",
+        "Job",
+        "Progress",
+        "State",
+    ),
+    "penstock.domain.options": (
+        "Concurrency",
+        "Exponential",
+        "Fixed",
+        "RateLimit",
+        "Resources",
+        "Tenant",
+        "Unique",
+    ),
+    "penstock.jobtype": ("JobType",),
+    "penstock.worker.context": (
+        "Context",
+        "current",
+    ),
+    "penstock.worker.settings": ("Retention",),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name not in _MODULE:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    value: object = getattr(import_module(_MODULE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 __all__ = [
     "AlreadyRetried",

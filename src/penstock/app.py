@@ -90,17 +90,17 @@ class App:
         self, *, name: str | None = None, aliases: Iterable[str] = (), **options: Unpack[TypeOptions]
     ) -> Declare: ...
 
-    def job(
-        self, function: Any = None, /, *, name: str | None = None, aliases: Iterable[str] = (), **options: Any
-    ) -> Any:
+    def job(self, *function: Any, **options: Any) -> Any:
         """Declare a job: @app.job or @app.job(queue="mail", attempts=5). The function's parameters are the payload."""
+
+        name, aliases = options.pop("name", None), options.pop("aliases", ())
 
         def declare(handler: Callable[..., Any]) -> JobType[Any, Any, Any, Any]:
             declaration = self._declaration(handler, name, aliases, options)
             self.registry.add(declaration)
             return JobType(self.client, declaration)
 
-        return declare if function is None else declare(function)
+        return declare(*function) if function else declare
 
     def _declaration(
         self, handler: Callable[..., Any], name: str | None, aliases: Iterable[str], options: dict[str, Any]
@@ -108,9 +108,7 @@ class App:
         if not inspect.isroutine(handler):
             raise ConfigError(f"@app.job takes a function, not {handler!r}")
         if inspect.isasyncgenfunction(handler) or inspect.isgeneratorfunction(handler):
-            raise ConfigError(
-                f"{handler.__qualname__} is a generator: a handler returns once; collect and return a list"
-            )
+            raise ConfigError(f"{handler.__qualname__} is a generator; a handler returns once: return a list")
         wants_context = _wants_context(handler)
         return Declaration(
             name=name or handler.__name__,
@@ -164,7 +162,7 @@ class App:
         return (await self.client.aenqueue([call], conn))[0]
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """A transaction on the store: your own statements and using(conn=tx).enqueue(…) commit together or not at all."""
+        """A transaction on the store: your statements and using(conn=tx).enqueue(…) commit together or not at all."""
         refuse_in_loop("transaction", "atransaction")
         return self._store.transaction()
 

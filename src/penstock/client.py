@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
@@ -17,12 +16,12 @@ from penstock.domain import errors
 from penstock.domain.clock import Clock
 from penstock.domain.ids import IdSource, check_id
 from penstock.domain.job import FINAL, Job, State
-from penstock.domain.options import DEFAULTS, Options, Policy, check_name, make_options
+from penstock.domain.options import DEFAULTS, Options, check_name, make_options
 from penstock.domain.payload import check_plain, encode_json, from_plain
 from penstock.domain.registry import Declaration, Registry
 from penstock.store.call import Call
 from penstock.store.contract import Store
-from penstock.store.params import CancelJob, Cancelled, Enqueued, EnqueueJobs, NewJob
+from penstock.store.params import CancelJob, Cancelled, Enqueued, EnqueueJobs, JobSpec, NewJob, job_spec
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -31,14 +30,17 @@ TYPES_CACHED_SECONDS = 30.0
 POLL_SECONDS_MIN, POLL_SECONDS_MAX = 0.001, 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class JobCall(Generic[R_co]):
+class JobCall(msgspec.Struct, Generic[R_co], frozen=True, gc=False):
     """A call of a job type with its arguments and options, not enqueued yet. Made by bind()."""
 
-    type: str
     payload: str
-    options: Options
+    spec: JobSpec
+    job_id: str | None = None
     result_type: Any = None
+
+    @property
+    def type(self) -> str:
+        return self.spec.type
 
 
 class Client:
@@ -61,17 +63,17 @@ class Client:
     # Preparing
 
     def call(
-        self, declaration: Declaration, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, declaration: Declaration, spec: JobSpec, job_id: str | None, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> JobCall[Any]:
         """A checked call of a declared type."""
         signature = declaration.signature
         payload = signature.encode(declaration.name, signature.bind(declaration.name, args, kwargs))
-        return JobCall(declaration.name, payload, options, declaration.result_type)
+        return JobCall(payload, spec, job_id, declaration.result_type)
 
     def call_by_name(
         self, name: str, payload: Mapping[str, Any], given: dict[str, Any], types: dict[str, Options]
     ) -> JobCall[Any]:
-        """A call of a type that this process may not have: with its declaration if it has, else as workers declared it."""
+        """A call of a type that this process may not have: by its declaration here, else as workers declared it."""
         check_name(name, "job name")
         if not isinstance(payload, Mapping):
             raise errors.PayloadError(
@@ -81,37 +83,25 @@ class Client:
         if declaration is None:
             text = encode_json(payload, f"the payload of {name}")
             check_plain(dict(payload), f"the payload of {name}")
-            return JobCall(name, text, checked_options(types.get(name, DEFAULTS), given))
-        encoded = declaration.signature.encode(name, dict(payload))
+            options = checked_options(types.get(name, DEFAULTS), given)
+            return JobCall(text, job_spec(name, options), options.job_id)
+        text = declaration.signature.encode(name, dict(payload))
         options = checked_options(declaration.options, given)
-        return JobCall(declaration.name, encoded, options, declaration.result_type)
+        return JobCall(text, job_spec(declaration.name, options), options.job_id, declaration.result_type)
 
-    def new_job(self, call: JobCall[Any], parent: str | None = None) -> NewJob:
-        options = call.options
-        policy = options.policy
-        return NewJob(
-            id=options.job_id or self._ids.next_id(),
-            type=call.type,
-            payload=call.payload,
-            queue=options.queue,
-            capability=options.capability,
-            resources=options.resources,
-            priority=options.priority,
-            delay=options.delay or 0.0,
-            at=options.at_us,
-            policy=None if policy is _DEFAULT_POLICY else _encode_policy(policy),
-            ttl=policy.ttl,
-            tenant=options.tenant,
-            tags=options.tags,
-            unique=options.unique,
-            parent=parent,
-        )
+    def new_jobs(self, calls: Sequence[JobCall[Any]]) -> list[NewJob]:
+        ids = self._ids.next_ids(len(calls))
+        return [NewJob(call.job_id or new_id, call.payload, call.spec) for call, new_id in zip(calls, ids, strict=True)]
+
+    def follow_up(self, call: JobCall[Any], parent: str) -> NewJob:
+        spec = msgspec.structs.replace(call.spec, parent=parent)
+        return NewJob(call.job_id or self._ids.next_id(), call.payload, spec)
 
     # Enqueueing
 
     def enqueue(self, calls: Sequence[JobCall[Any]], conn: object | None) -> list[JobHandle[Any]]:
         refuse_in_loop("enqueue", "aenqueue")
-        jobs = [self.new_job(call) for call in calls]
+        jobs = self.new_jobs(calls)
         try:
             stored = self.store.enqueue_jobs(EnqueueJobs(jobs, conn)).wait()
         except errors.CommitUncertain as error:
@@ -122,7 +112,7 @@ class Client:
         return self._handles(stored, calls)
 
     async def aenqueue(self, calls: Sequence[JobCall[Any]], conn: object | None) -> list[JobHandle[Any]]:
-        jobs = [self.new_job(call) for call in calls]
+        jobs = self.new_jobs(calls)
         try:
             stored = await self.store.enqueue_jobs(EnqueueJobs(jobs, conn))
         except errors.CommitUncertain as error:
@@ -130,7 +120,7 @@ class Client:
         return self._handles(stored, calls)
 
     def _handles(self, stored: list[Enqueued], calls: Sequence[JobCall[Any]]) -> list[JobHandle[Any]]:
-        return [JobHandle(self, new.id, new.created, call.result_type) for new, call in zip(stored, calls, strict=True)]
+        return [JobHandle(new.id, new.created, self, call.result_type) for new, call in zip(stored, calls, strict=True)]
 
     # Types declared by workers, for enqueues by name
 
@@ -157,19 +147,16 @@ class Client:
                 f"no job has the id {job_id}; it never existed in this store, or retention removed it"
             )
         declaration = self._registry.find(job.type)
-        return JobHandle(self, job.id, False, declaration.result_type if declaration else None)
+        return JobHandle(job.id, False, self, declaration.result_type if declaration else None)
 
 
-class JobHandle(Generic[R_co]):
+class JobHandle(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False):
     """A stored job: follow it, wait for its result, cancel it."""
 
-    __slots__ = ("_client", "_result_type", "created", "id")
-
-    def __init__(self, client: Client, job_id: str, created: bool, result_type: Any) -> None:
-        self._client = client
-        self._result_type = result_type
-        self.id = job_id
-        self.created = created
+    id: str
+    created: bool
+    _client: Client
+    _result_type: Any = None
 
     def __repr__(self) -> str:
         return f"<job {self.id}>"
@@ -195,7 +182,7 @@ class JobHandle(Generic[R_co]):
         return (await self.aread()).state
 
     def result(self, timeout: float | None = None) -> R_co:
-        """Wait for the end and return what the handler returned. Raises JobFailed, JobCancelled, JobExpired, ResultTimeout."""
+        """Wait for the end and return what the handler returned, or raise JobFailed, JobCancelled or JobExpired."""
         refuse_in_loop("result", "aresult")
         waiting = _Waiting(self._client.store, timeout)
         while True:
@@ -287,21 +274,6 @@ def as_calls(calls: Iterable[JobCall[Any]]) -> list[JobCall[Any]]:
                 f"enqueue_many() takes calls made by bind(), not {type(call).__name__}: job.bind(...)"
             )
     return found
-
-
-_DEFAULT_POLICY = DEFAULTS.policy
-_policies: dict[Policy, str] = {}
-
-
-def _encode_policy(policy: Policy) -> str | None:
-    if policy == _DEFAULT_POLICY:
-        return None
-    text = _policies.get(policy)
-    if text is None:
-        if len(_policies) > 1000:
-            _policies.clear()
-        text = _policies[policy] = msgspec.json.encode(policy).decode()
-    return text
 
 
 def _named(jobs: Sequence[NewJob]) -> str:

@@ -11,6 +11,7 @@ from penstock.client import Client, JobCall, JobHandle, checked_options
 from penstock.domain.duration import Duration
 from penstock.domain.options import Backoff, Concurrency, Options, RateLimit, Resources, Tenant, Unique
 from penstock.domain.registry import Declaration
+from penstock.store.params import job_spec
 
 C = ParamSpec("C")
 P = ParamSpec("P")
@@ -49,17 +50,18 @@ class EnqueueOptions(TypeOptions, total=False):
 class Using(Generic[P, R]):
     """A job type with options for the next enqueue, kept out of the call's own parameters."""
 
-    __slots__ = ("_client", "_conn", "_declaration", "_options")
+    __slots__ = ("_client", "_conn", "_declaration", "_job_id", "_spec")
 
     def __init__(self, client: Client, declaration: Declaration, options: Options, conn: object | None) -> None:
         self._client = client
         self._declaration = declaration
-        self._options = options
+        self._spec = job_spec(declaration.name, options)
+        self._job_id = options.job_id
         self._conn = conn
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> JobCall[R]:
         """The call with these arguments, for enqueue_many() and follow-ups."""
-        return self._client.call(self._declaration, self._options, args, kwargs)
+        return self._client.call(self._declaration, self._spec, self._job_id, args, kwargs)
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Store one job. When this returns, it is committed."""

@@ -80,7 +80,7 @@ class CommitUncertain(StoreError):
 
 
 class EnqueueUncertain(CommitUncertain):
-    """The commit was sent and its outcome is unknown. Enqueue again with the same `ids`: it makes at most one job each."""
+    """It is not known whether the jobs were stored. Enqueue again with the same `ids`: it makes one job each."""
 
     def __init__(self, message: str, ids: tuple[str, ...] = ()) -> None:
         super().__init__(message)

@@ -10,37 +10,64 @@ from penstock.domain.clock import Clock
 from penstock.domain.errors import ConfigError
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_RANDOM_BYTES = 512
+COUNT_MAX = 0xFFF
+
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 class IdSource:
     """Makes ids that are unique everywhere and strictly growing within this source.
 
-    The 12 bits behind the millisecond count up within it, so a batch keeps its order;
-    62 random bits keep sources apart. After a fork the child draws fresh random bits.
+    The first half is the millisecond and a counter within it, which together never repeat in one source;
+    the second half is drawn at random once per source (and again after a fork), which keeps sources apart.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._tick = 0
-        self._pool = b""
-        self._used = 0
-        self._pid = os.getpid()
+        self._millisecond = 0
+        self._count = 0
+        self._prefix = ""
+        self._forks = -1
+        self._source = ""
 
     def next_id(self) -> str:
-        with self._lock:
-            self._tick = max(self._tick + 1, (self._clock.now_us() // 1000) << 12)
-            tick = self._tick
-            random = self._random_64()
-        text = f"{tick >> 12:012x}7{tick & 0xFFF:03x}{(random & 0x3FFFFFFFFFFFFFFF) | 0x8000000000000000:016x}"
-        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+        return self.next_ids(1)[0]
 
-    def _random_64(self) -> int:
-        if self._used >= len(self._pool) or self._pid != os.getpid():
-            self._pool, self._used, self._pid = os.urandom(_RANDOM_BYTES), 0, os.getpid()
-        self._used += 8
-        return int.from_bytes(self._pool[self._used - 8 : self._used], "big")
+    def next_ids(self, count: int) -> list[str]:
+        """Several ids in order: one look at the clock for all."""
+        with self._lock:
+            if self._forks != _forks:
+                self._forks, self._source = _forks, _new_source()
+            self._move_to(self._clock.now_us() // 1000)
+            return [self._next() for _ in range(count)]
+
+    def _move_to(self, millisecond: int) -> None:
+        if millisecond > self._millisecond:
+            self._millisecond, self._count = millisecond, -1
+            self._prefix = f"{millisecond >> 16:08x}-{millisecond & 0xFFFF:04x}-7"
+
+    def _next(self) -> str:
+        self._count += 1
+        if self._count > COUNT_MAX:
+            self._move_to(self._millisecond + 1)
+            self._count = 0
+        return f"{self._prefix}{self._count:03x}{self._source}"
+
+
+def _new_source() -> str:
+    bits = int.from_bytes(os.urandom(8), "big") & 0x3FFFFFFFFFFFFFFF | 0x8000000000000000
+    half = f"{bits:016x}"
+    return f"-{half[:4]}-{half[4:]}"
 
 
 def check_id(job_id: str) -> str:
@@ -48,6 +75,6 @@ def check_id(job_id: str) -> str:
     text = str(job_id).lower()
     if not _UUID.fullmatch(text):
         raise ConfigError(
-            f"id={job_id!r} is not a job id: ids are UUIDs; for an id of your own make one with uuid.uuid5(namespace, name)"
+            f"id={job_id!r} is not a job id: ids are UUIDs; make one of your own with uuid.uuid5(namespace, name)"
         )
     return text

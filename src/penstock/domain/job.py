@@ -16,6 +16,8 @@ from penstock.domain.options import Tenant
 
 
 class State(StrEnum):
+    """Where a job is in its life. The last four are final."""
+
     PENDING = "pending"
     SCHEDULED = "scheduled"
     BLOCKED = "blocked"

@@ -65,6 +65,9 @@ class Resources:
         object.__setattr__(self, "gpu", float(gpu))
 
 
+NO_RESOURCES = Resources()
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Unique:
     """At most one job per key: while one is alive, and for `per` after its enqueue if that is given."""
@@ -132,7 +135,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     queue: str = DEFAULT_QUEUE
     priority: int = 0
     capability: str = DEFAULT_CAPABILITY
-    resources: Resources = Resources()
+    resources: Resources = NO_RESOURCES
     policy: Policy = Policy()
     tenant: Tenant | None = None
     tags: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ when the job is enqueued, where the caller can still do something about it.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import types
@@ -61,7 +62,7 @@ def encode_json(value: Any, what: str, bytes_max: int = PAYLOAD_BYTES_MAX) -> st
         )
     if b"null" in data:
         _refuse_not_a_number(value, what)
-    if _depth_at_least(data, DEPTH_MAX):
+    if len(data) >= 2 * DEPTH_MAX and _depth_at_least(data, DEPTH_MAX):
         raise PayloadError(f"{what} is nested too deeply: at most {DEPTH_MAX} levels")
     return data.decode()
 
@@ -166,8 +167,9 @@ class Signature:
     def encode(self, what: str, bound: dict[str, Any]) -> str:
         """The payload as JSON, proved to decode to the handler's types."""
         text = encode_json(bound, f"the payload of {what}")
-        for name in self.untyped & bound.keys():
-            check_plain(bound[name], f"argument {name!r} of {what}")
+        for name in self.untyped:
+            if name in bound:
+                check_plain(bound[name], f"argument {name!r} of {what}")
         self.decode(text)
         return text
 
@@ -228,7 +230,7 @@ def signature_of(function: Callable[..., Any], skip_first: bool) -> Signature:
 def _default(value: Any) -> Any:
     """A default that each decode gets afresh where it could be changed in place."""
     if isinstance(value, (list, dict, set, bytearray)):
-        return msgspec.field(default_factory=lambda: type(value)(value))
+        return msgspec.field(default_factory=lambda: copy.copy(value))
     return msgspec.field(default=value)
 
 

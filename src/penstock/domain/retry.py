@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.domain.duration import parse_duration
 from penstock.domain.errors import ConfigError, DoNotRetry, PayloadError, Retry
@@ -80,20 +81,32 @@ def asked_delay(error: BaseException) -> float | None:
 
 def http_status(error: BaseException) -> int | None:
     """The HTTP status that an error carries, in the ways that HTTP clients carry it."""
-    for holder in (error, getattr(error, "response", None)):
+    for holder in (error, _attribute(error, "response")):
         for name in ("status_code", "status", "code"):
-            value = getattr(holder, name, None)
+            value = _attribute(holder, name)
             if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
                 return value
     return None
 
 
 def _header(error: BaseException, name: str) -> object | None:
-    headers = getattr(getattr(error, "response", error), "headers", None)
-    if not isinstance(headers, Mapping) and not hasattr(headers, "get"):
+    for holder in (_attribute(error, "response"), error):
+        headers = _attribute(holder, "headers")
+        try:
+            value = headers.get(name) or headers.get(name.title()) if headers is not None else None
+        except Exception:
+            continue
+        if isinstance(value, str):
+            return value
+    return None
+
+
+def _attribute(holder: object, name: str) -> Any:
+    """An attribute of somebody else's exception, whose code may raise anything."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:
         return None
-    value = headers.get(name) or headers.get(name.title())
-    return value if isinstance(value, str) else None
 
 
 def is_transient(error: BaseException) -> bool:

@@ -36,7 +36,7 @@ class Listener(Protocol):
     bell: int | None
 
     async def wait(self, timeout: float) -> bool:
-        """Return True when there may be something new, False after `timeout` seconds. Costs nearly nothing while idle."""
+        """True when there may be something new, False after `timeout` seconds. Costs nearly nothing while idle."""
         ...
 
     def close(self) -> None: ...
@@ -110,7 +110,7 @@ class Store(Protocol):
         ...
 
     def recover_jobs(self, params: p.RecoverJobs) -> Call[p.Recovered]:
-        """Declare stale workers lost and put their jobs through the retry policy, the attempt spent and a crash counted.
+        """Declare stale workers lost and put their jobs through the retry policy: attempt spent, crash counted.
 
         A job with attempts left is scheduled again by its backoff; one without is dead, decided_by recovery.
         Old tokens are no longer current. A page that is full answers more=True and never starves the rest.
@@ -177,10 +177,15 @@ class Store(Protocol):
         ...
 
     def prune_jobs(self, params: p.PruneJobs) -> Call[int]:
-        """Remove ended jobs that retention no longer keeps; answers how many. Never touches a job that has not ended."""
+        """Remove ended jobs that retention no longer keeps; answers how many. Never touches one that has not ended."""
         ...
 
     # The store itself
+
+    @property
+    def address(self) -> str:
+        """Where the store is, in full and without a password. Opens nothing."""
+        ...
 
     @property
     def info(self) -> p.StoreInfo:

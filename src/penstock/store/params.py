@@ -11,20 +11,18 @@ from typing import Literal
 import msgspec
 
 from penstock.domain.job import Event, Job, State
-from penstock.domain.options import Options, Resources, Tenant, Unique
+from penstock.domain.options import DEFAULTS, NO_RESOURCES, Options, Resources, Tenant, Unique
 
 History = Literal["all", "default", "failures", "none"]
 
 
-class NewJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A job to store. `id` was made by the caller, so that sending it twice makes one job."""
+class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """All of a job but its id and payload: what neighbours in a bulk enqueue share."""
 
-    id: str
     type: str
-    payload: str
     queue: str = "default"
     capability: str = "general"
-    resources: Resources = Resources()
+    resources: Resources = NO_RESOURCES
     priority: int = 0
     delay: float = 0.0
     at: int | None = None
@@ -36,12 +34,40 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None = None
 
 
+class NewJob(msgspec.Struct, frozen=True, gc=False):
+    """A job to store. `id` was made by the caller, so that sending it twice makes one job."""
+
+    id: str
+    payload: str
+    spec: JobSpec
+
+
+def job_spec(type: str, options: Options, parent: str | None = None) -> JobSpec:
+    """What is stored of a job's options."""
+    policy = options.policy
+    return JobSpec(
+        type=type,
+        queue=options.queue,
+        capability=options.capability,
+        resources=options.resources,
+        priority=options.priority,
+        delay=options.delay or 0.0,
+        at=options.at_us,
+        policy=None if policy == DEFAULTS.policy else msgspec.json.encode(policy).decode(),
+        ttl=policy.ttl,
+        tenant=options.tenant,
+        tags=options.tags,
+        unique=options.unique,
+        parent=parent,
+    )
+
+
 class EnqueueJobs(msgspec.Struct, frozen=True):
     jobs: Sequence[NewJob]
     transaction: object | None = None
 
 
-class Enqueued(msgspec.Struct, frozen=True):
+class Enqueued(msgspec.Struct, frozen=True, gc=False):
     """`id` is the given one, or that of the job that already holds the unique key (then `created` is False)."""
 
     id: str
@@ -59,7 +85,7 @@ class ClaimJobs(msgspec.Struct, frozen=True):
     resources: Resources | None = None
 
 
-class Claim(msgspec.Struct, frozen=True, array_like=True):
+class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A job in a worker's hands. `token` is larger than that of every claim before, and fences all later writes."""
 
     token: int
@@ -92,8 +118,8 @@ class StartJobs(msgspec.Struct, frozen=True):
     starts: Sequence[tuple[int, int]]
 
 
-class Completed(msgspec.Struct, frozen=True, array_like=True):
-    """An attempt that succeeded. `keep`: True stores the outcome, False removes the job, N keeps the last N of its type."""
+class Completed(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An attempt that succeeded. `keep`: True stores the outcome, False removes the job, N keeps the type's last N."""
 
     token: int
     started_at: int
@@ -119,7 +145,7 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinishJobs(msgspec.Struct, frozen=True):
-    """Outcomes of attempts, all in one transaction. `follow_ups` are stored only if their parent's token still holds."""
+    """Outcomes of attempts, in one transaction. A follow-up is stored only if its parent's token still holds."""
 
     completed: Sequence[Completed] = ()
     unfinished: Sequence[Unfinished] = ()

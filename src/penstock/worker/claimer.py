@@ -38,7 +38,7 @@ class Claimer:
         self._paced_at = self._loop.time()
         self._paced_ended = 0
         self.hint = asyncio.Event()
-        self.register_again: Callable[[], None] = lambda: None
+        self.register_again: Callable[[int], None] = lambda session: None
 
     async def run(self) -> None:
         """Claim until cancelled; in burst mode, until nothing is due and nothing runs."""
@@ -50,14 +50,16 @@ class Claimer:
                 await self._executor.room.wait()
                 continue
             self.hint.clear()
-            if self._settings.burst and self._executor.idle.is_set():
+            settled = self._executor.idle.is_set()
+            if settled and self._settings.burst:
                 await self._finisher.flush()  # A retry that is due at once must be seen by the last claim.
+            session = self._session()
             try:
                 claimed = await self._claim(want)
                 patience = Patience()
             except WorkerRefused as error:
                 log.warning("%s", error)
-                self.register_again()
+                self.register_again(session)
                 await patience.wait("claim refused", error)
                 continue
             except StoreError as error:
@@ -66,7 +68,7 @@ class Claimer:
                 await patience.wait("could not claim", error)
                 continue
             self._executor.take(claimed.jobs, claimed.claimed_at)
-            if len(claimed.jobs) < want and await self._dry(claimed):
+            if len(claimed.jobs) < want and await self._dry(claimed, settled):
                 return
 
     def _demand(self) -> int:
@@ -74,7 +76,7 @@ class Claimer:
         executor, slots = self._executor, self._settings.concurrency
         self._measure_pace()
         held = len(executor.active) + len(executor.buffer)
-        if held >= slots and len(executor.buffer) > self._prefetch // 2:
+        if held >= slots and len(executor.buffer) > executor.low_water:
             return 0
         return slots + self._prefetch - held
 
@@ -86,6 +88,7 @@ class Claimer:
             self._pace = pace if pace < self._pace else (self._pace + pace) / 2
             self._paced_at, self._paced_ended = now, self._executor.ended
             self._prefetch = min(PREFETCH_MAX, int(self._pace * PREFETCH_SECONDS))
+            self._executor.low_water = self._prefetch // 2
 
     async def _claim(self, want: int) -> Claimed:
         settings = self._settings
@@ -95,15 +98,16 @@ class Claimer:
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
-            # The claim is on its way and will be committed: take it, so that it can be released and is not lost to a lease.
-            claimed = await claiming
-            self._executor.buffer.extend(claimed.jobs)
+            # The claim is on its way and will be committed: take it, so that it can be released at once.
+            try:
+                self._executor.buffer.extend((await claiming).jobs)
+            except (StoreError, WorkerRefused) as error:
+                log.warning("the last claim before stopping failed: %s", error)
             raise
 
-    async def _dry(self, claimed: Claimed) -> bool:
+    async def _dry(self, claimed: Claimed, settled: bool) -> bool:
         """Nothing more to claim. True in burst mode when all is done; otherwise returns when there may be news."""
-        executor = self._executor
-        if self._settings.burst and not claimed.jobs and not executor.active and not executor.buffer:
+        if self._settings.burst and settled and not claimed.jobs:
             return True
         timeout = LOOK_AGAIN_SECONDS
         if claimed.next_due_at is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
@@ -16,17 +15,17 @@ from penstock.domain.errors import PayloadError, UsageError
 from penstock.domain.job import Progress
 from penstock.domain.options import Policy, Tenant
 from penstock.domain.payload import encode_json
-from penstock.store.params import Claim
+from penstock.worker.run import Run
 
 PROGRESS_BYTES_MAX = 16 * 1024
 
-_current: ContextVar[Context] = ContextVar("penstock_context")
+running: ContextVar[Run] = ContextVar("penstock_run")
 
 
 def current() -> Context:
     """The context of the running job, anywhere below its handler."""
     try:
-        return _current.get()
+        return Context(running.get())
     except LookupError:
         raise UsageError("penstock.current() was called outside of a job's handler") from None
 
@@ -34,36 +33,11 @@ def current() -> Context:
 class Context:
     """The running attempt. A first parameter annotated `Context` receives it."""
 
-    __slots__ = (
-        "_claim",
-        "_deadline_us",
-        "_follow_ups",
-        "_logger",
-        "_note",
-        "_policy",
-        "_progress",
-        "cancelled",
-        "resources",
-    )
+    __slots__ = ("_claim", "_run")
 
-    def __init__(
-        self,
-        claim: Claim,
-        policy: Policy,
-        resources: Any,
-        deadline_us: int | None,
-        note: Callable[[], None] | None = None,
-    ) -> None:
-        self._claim = claim
-        self._policy = policy
-        self._deadline_us = deadline_us
-        self._note = note
-        self._progress: str | None = None
-        self._follow_ups: list[JobCall[Any]] | None = None
-        self._logger: logging.LoggerAdapter[logging.Logger] | None = None
-        self.resources = resources
-        self.cancelled = False
-        """True once the job was asked to stop: a plain handler in a thread should look at it and return."""
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._claim = run.claim
 
     @property
     def id(self) -> str:
@@ -84,12 +58,12 @@ class Context:
 
     @property
     def max_attempts(self) -> int:
-        return self._policy.attempts
+        return self._run.policy.attempts
 
     @property
     def final(self) -> bool:
         """Whether a failure now would be the last."""
-        return self._claim.attempt >= self._policy.attempts
+        return self._claim.attempt >= self._run.policy.attempts
 
     @property
     def tenant(self) -> Tenant | None:
@@ -100,9 +74,20 @@ class Context:
         return self._claim.tags or ()
 
     @property
+    def resources(self) -> Any:
+        """What the app's lifespan yielded, once per worker."""
+        return self._run.resources
+
+    @property
     def deadline(self) -> datetime | None:
         """When this attempt times out."""
-        return None if self._deadline_us is None else from_us(self._deadline_us)
+        run = self._run
+        return None if run.deadline is None else from_us(run.started_us + int((run.deadline - run.started) * 1e6))
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the job was asked to stop: a plain handler in a thread should look at it and return."""
+        return self._run.cancelled
 
     @property
     def token(self) -> int:
@@ -116,29 +101,20 @@ class Context:
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:
-        if self._logger is None:
-            base = logging.getLogger(f"penstock.job.{self._claim.type}")
-            self._logger = logging.LoggerAdapter(base, {"job_id": self.id, "attempt": self.attempt})
-        return self._logger
+        """A logger that carries the job's id and attempt."""
+        return logging.LoggerAdapter(self._run.plan.logger, {"job_id": self.id, "attempt": self.attempt})
 
     def enqueue(self, call: JobCall[Any]) -> None:
         """Enqueue a follow-up, made by bind(), together with this job's completion: both are stored or neither."""
         if not isinstance(call, JobCall):
-            raise UsageError(
-                f"ctx.enqueue() takes a call made by bind(), not {type(call).__name__}: ctx.enqueue(job.bind(...))"
-            )
-        if self._follow_ups is None:
-            self._follow_ups = []
-        self._follow_ups.append(call)
+            raise UsageError(f"ctx.enqueue() takes a call made by bind(), not {type(call).__name__}")
+        self._run.follow_ups += (call,)
 
     def report(self, percent: float | None = None, *, phase: str | None = None, **data: Any) -> None:
         """Say how far the job is. Stored at most twice a second, the last always."""
         if percent is not None and not 0 <= percent <= 100:
             raise PayloadError(f"percent={percent!r} is not possible: a number from 0 to 100")
-        progress = Progress(percent, phase, data or None)
-        self._progress = encode_json(progress, "progress", PROGRESS_BYTES_MAX)
-        if self._note is not None:
-            self._note()
+        self._run.progress = encode_json(Progress(percent, phase, data or None), "progress", PROGRESS_BYTES_MAX)
 
     async def progress(self, percent: float | None = None, *, phase: str | None = None, **data: Any) -> None:
         """The same as report(), for async handlers."""

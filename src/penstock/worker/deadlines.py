@@ -18,18 +18,18 @@ class Deadlines:
         self._active = active
         self._expired = expired
         self._timer: asyncio.TimerHandle | None = None
-        self._armed_for = float("inf")
+        self.armed_for = float("inf")
 
     def watch(self, deadline: float) -> None:
         """See to it that the runs are looked at no later than `deadline` (loop time)."""
-        if deadline < self._armed_for:
+        if deadline < self.armed_for:
             if self._timer is not None:
                 self._timer.cancel()
-            self._armed_for = deadline
+            self.armed_for = deadline
             self._timer = self._loop.call_at(deadline, self._look)
 
     def _look(self) -> None:
-        self._timer, self._armed_for = None, float("inf")
+        self._timer, self.armed_for = None, float("inf")
         now = self._loop.time()
         following = float("inf")
         for run in list(self._active()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import random
 from collections import deque
@@ -19,10 +20,10 @@ from penstock.domain.payload import encode_json
 from penstock.domain.registry import Registry
 from penstock.domain.retry import GiveUp, decide, describe_error
 from penstock.store.params import Claim, Completed, Unfinished
-from penstock.worker.context import Context, _current, decode_policy
+from penstock.worker.context import Context, decode_policy, running
 from penstock.worker.deadlines import Deadlines
 from penstock.worker.finisher import Finisher
-from penstock.worker.run import Run, Stop
+from penstock.worker.run import Plan, Run, Stop
 from penstock.worker.settings import WorkerSettings
 from penstock.worker.threads import Threads
 
@@ -44,61 +45,74 @@ class Executor:
         self._settings = settings
         self._resources = resources
         self._offset_us = 0
+        self._contextvars = contextvars.copy_context()
         self.active: dict[int, Run] = {}
         self.buffer: deque[Claim] = deque()
         self.ended = 0
+        self.low_water = 0
+        """When the buffer has sunk to this, the claimer should bring more."""
         self.room = asyncio.Event()
         self.idle = asyncio.Event()
         self.idle.set()
         self._threads = Threads(self._loop, settings.concurrency, self._thread_done)
         self._deadlines = Deadlines(self._loop, lambda: self.active.values(), self._time_out)
-        self._loggers: dict[str, logging.Logger] = {}
+        self._plans: dict[str, Plan] = {}
 
     # Taking work
 
     def take(self, claims: list[Claim], claimed_at_us: int) -> None:
         """Begin what fits into the slots; buffer the rest. The store's clock is kept as an offset to ours."""
         self._offset_us = claimed_at_us - int(self._loop.time() * 1e6)
+        self._plans.clear()
         self.buffer.extend(claims)
-        if claims:
-            self.idle.clear()
+        self.idle.clear()
         self._fill()
+        self._note_idle()
+
+    def _note_idle(self) -> None:
+        if not self.active and not self.buffer:
+            self.idle.set()
 
     def _fill(self) -> None:
         while self.buffer and len(self.active) < self._settings.concurrency:
             self._begin(self.buffer.popleft())
 
     def _begin(self, claim: Claim) -> None:
-        declaration = self._registry.find(claim.type)
+        plan = self._plans.get(claim.type) or self._new_plan(claim.type)
         policy = decode_policy(claim.policy)
-        if declaration is None:
+        if plan is None:
             self._finisher.unfinished(
-                Unfinished(token=claim.token, event=Event.RELEASE, reason="no handler for its type here")
+                Unfinished(token=claim.token, event=Event.RELEASE, reason="no handler for its type")
             )
             return
         try:
-            args = declaration.signature.decode(claim.payload)
+            args = plan.declaration.signature.decode(claim.payload)
         except PayloadError as error:
             self._refuse(claim, policy, error)
             return
-        self._start(Run(claim, declaration, policy, args, self._context(claim, policy)))
+        now = self._loop.time()
+        self._start(Run(claim, plan, policy, args, now, int(now * 1e6) + self._offset_us))
 
-    def _context(self, claim: Claim, policy: Policy) -> Context:
-        deadline_us = None if policy.timeout is None else self._now_us() + int(policy.timeout * 1e6)
-        return Context(claim, policy, self._resources, deadline_us)
+    def _new_plan(self, name: str) -> Plan | None:
+        declaration = self._registry.find(name)
+        if declaration is None:
+            return None
+        plan = self._plans[name] = Plan(declaration, name)
+        return plan
 
     def _start(self, run: Run) -> None:
-        now = self._loop.time()
-        run.started, run.started_us = now, int(now * 1e6) + self._offset_us
-        limit = self._limit(run.policy)
+        run.resources = self._resources
         self.active[run.claim.token] = run
+        limit = self._limit(run.policy)
         if limit is not None:
-            run.deadline = now + limit
-            self._deadlines.watch(run.deadline)
-        self._log(run, logging.INFO, "started")
-        if run.declaration.is_async:
-            task = self._loop.create_task(self._run_async(run))
-            run.interrupt = task.cancel
+            deadline = run.deadline = run.started + limit
+            if deadline < self._deadlines.armed_for:
+                self._deadlines.watch(deadline)
+        if run.plan.chatty:
+            self._log(run, logging.INFO, "started")
+        if run.plan.declaration.is_async:
+            # A slot is often filled by the end of another job: what that one set in its context stays with it.
+            run.interrupt = self._loop.create_task(self._run_async(run), context=self._contextvars.copy()).cancel
         else:
             self._threads.start(run)
 
@@ -108,15 +122,12 @@ class Executor:
             return policy.timeout if ceiling is None else ceiling
         return min(policy.timeout, ceiling)
 
-    def _now_us(self) -> int:
-        return int(self._loop.time() * 1e6) + self._offset_us
-
     # Running
 
     async def _run_async(self, run: Run) -> None:
-        _current.set(run.context)
+        running.set(run)
         try:
-            result = await run.call()
+            result = await run.call(Context)
         except BaseException as error:
             self._end(run, None, error)
         else:
@@ -143,36 +154,30 @@ class Executor:
         del self.active[run.claim.token]
         if self.buffer:
             self._fill()
-        if not self.buffer:
+        if len(self.buffer) <= self.low_water:
             self.room.set()
-            if not self.active:
-                self.idle.set()
+        self._note_idle()
 
     # Judging
 
     def _succeed(self, run: Run, result: Any) -> None:
         try:
             text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
-        except PayloadError as error:
+        except Exception as error:  # The result's own code runs here and may raise anything.
             self._fail(run, error)
             return
-        context, keep = run.context, run.policy.remove_on_complete
-        follow_ups = [
-            (run.claim.token, self._client.new_job(call, parent=run.claim.id)) for call in context._follow_ups or ()
-        ]
-        self._log(run, logging.INFO, "completed")
+        if run.plan.chatty:
+            self._log(run, logging.INFO, "completed")
+        claim = run.claim
         self._finisher.completed(
-            Completed(
-                run.claim.token, run.started_us, text, context._progress, keep if type(keep) is int else not keep
-            ),
-            follow_ups,
+            Completed(claim.token, run.started_us, text, run.progress, _kept(run.policy.remove_on_complete)),
+            [(claim.token, self._client.follow_up(call, claim.id)) for call in run.follow_ups],
         )
 
     def _fail(self, run: Run, error: BaseException) -> None:
         verdict = decide(run.policy, run.claim.attempt, error, random.random)
         info = describe_error(error)
         error.__traceback__ = None
-        keep = run.policy.remove_on_fail
         if isinstance(verdict, GiveUp):
             event, delay, reason = Event.FAIL, 0.0, verdict.reason
             self._log(run, logging.ERROR, "dead: %s: %s (%s)", info.type, info.message[:500], verdict.reason)
@@ -194,7 +199,7 @@ class Executor:
                 delay=delay,
                 error=msgspec.json.encode(info).decode(),
                 reason=reason,
-                keep=keep if type(keep) is int else not keep,
+                keep=_kept(run.policy.remove_on_fail),
             )
         )
 
@@ -202,14 +207,13 @@ class Executor:
         """A payload that does not decode: dead at once, with the reason; nothing was run."""
         info = describe_error(error)
         log.error("%s %s is dead: %s", claim.type, claim.id, info.message)
-        keep = policy.remove_on_fail
         self._finisher.unfinished(
             Unfinished(
                 token=claim.token,
                 event=Event.FAIL,
                 error=msgspec.json.encode(info).decode(),
                 reason=info.message,
-                keep=keep if type(keep) is int else not keep,
+                keep=_kept(policy.remove_on_fail),
             )
         )
         self.ended += 1
@@ -244,14 +248,14 @@ class Executor:
             self._give_up(run)
 
     def stop(self, run: Run, why: Stop) -> None:
-        """Tell an attempt to stop: async handlers are cancelled, threads see a flag and, past a deadline, are given up."""
+        """Tell an attempt to stop: async handlers are cancelled; threads see a flag and, timed out, are given up."""
         if run.stop is not None or run.over:
             return
-        run.stop, run.stopped = why, self._loop.time()
-        run.context.cancelled = True
+        run.stop = why
+        run.cancelled = True
         if run.interrupt is not None:
             run.interrupt()
-            run.deadline = run.stopped + STOP_SECONDS
+            run.deadline = self._loop.time() + STOP_SECONDS
             self._deadlines.watch(run.deadline)
         elif why is Stop.CANCELLED:
             run.stop = None  # A thread goes on until it looks at the flag; the store ignores its result.
@@ -261,7 +265,7 @@ class Executor:
             self._give_up(run)
 
     def _give_up(self, run: Run) -> None:
-        if not run.declaration.is_async:
+        if not run.plan.declaration.is_async:
             self._threads.give_up()
         self._end_stopped(run)
         self._leave(run)
@@ -270,21 +274,33 @@ class Executor:
         for run in list(self.active.values()):
             self.stop(run, why)
 
+    def lose_all(self) -> None:
+        """The store gave everything to others: begin nothing of it, stop what runs."""
+        self.buffer.clear()
+        self.stop_all(Stop.LOST)
+        self._note_idle()
+
+    def give_up_all(self) -> None:
+        """Decide the outcome of what was told to stop and has not; its code may still run for a while."""
+        for run in list(self.active.values()):
+            log.error("%s did not stop in time and was given up", run.describe())
+            self._give_up(run)
+
     def release_buffer(self) -> None:
         """Give back what was claimed and never begun; no attempt is spent."""
         while self.buffer:
             claim = self.buffer.popleft()
             self._finisher.unfinished(Unfinished(token=claim.token, event=Event.RELEASE, reason="the worker stopped"))
-        if not self.active:
-            self.idle.set()
+        self._note_idle()
 
     def close(self) -> None:
         self._deadlines.close()
         self._threads.close()
 
     def _log(self, run: Run, level: int, message: str, *args: Any) -> None:
-        logger = self._loggers.get(run.claim.type)
-        if logger is None:
-            logger = self._loggers[run.claim.type] = logging.getLogger(f"penstock.job.{run.claim.type}")
-        if logger.isEnabledFor(level):
-            logger.log(level, f"%s attempt %d {message}", run.claim.id, run.claim.attempt, *args)
+        run.plan.logger.log(level, f"%s attempt %d {message}", run.claim.id, run.claim.attempt, *args)
+
+
+def _kept(remove: bool | int) -> bool | int:
+    """What to keep of an ended job: all, nothing, or the last N of its type."""
+    return not remove if isinstance(remove, bool) else remove

@@ -15,13 +15,16 @@ from penstock.domain.errors import PenstockError
 from penstock.store.contract import Store
 from penstock.store.params import HeartbeatWorker, WorkerStatus
 
+# Short enough that others, heard of one interval before the gap began, are not stale before it is noticed.
+GAP_INTERVALS = 1.5
+
 log = logging.getLogger("penstock.worker")
 
 
 class Heartbeat:
     """Beats every `interval` seconds. `lost` is called when the store no longer knows the session."""
 
-    def __init__(self, store: Store, clock: Clock, interval: float, lost: Callable[[], None]) -> None:
+    def __init__(self, store: Store, clock: Clock, interval: float, lost: Callable[[int], None]) -> None:
         self._store = store
         self._clock = clock
         self._interval = interval
@@ -43,8 +46,8 @@ class Heartbeat:
             self._thread.join()
 
     def trusted(self) -> bool:
-        """Whether the store was writable without a gap for at least one interval."""
-        return self._clock.monotonic() - self._healthy_since >= self._interval
+        """Whether the store was writable without a gap for at least one interval, up to now."""
+        return not self._gap() and self._clock.monotonic() - self._healthy_since >= self._interval
 
     def _run(self) -> None:
         while not self._stop.wait(self._interval):
@@ -56,10 +59,13 @@ class Heartbeat:
                 continue
             self._note_gap()
             if not beat.known and session == self.session and not self._stop.is_set():
-                self._lost()
+                self._lost(session)
 
     def _note_gap(self) -> None:
-        now_us = self._clock.now_us()
-        if now_us - self._last_us > 2 * self._interval * 1e6:
+        if self._gap():
             self._healthy_since = self._clock.monotonic()
-        self._last_us = now_us
+        self._last_us = self._clock.now_us()
+
+    def _gap(self) -> bool:
+        """Wall time, because monotonic time stands still while the machine sleeps."""
+        return self._clock.now_us() - self._last_us > GAP_INTERVALS * self._interval * 1e6

@@ -12,7 +12,6 @@ from penstock.domain.errors import PenstockError
 from penstock.store.contract import Store
 from penstock.store.params import SaveProgress, StartJobs
 from penstock.worker.executor import Executor
-from penstock.worker.watchdog import Watchdog
 
 TICK_SECONDS = 0.1
 PROGRESS_TICKS = 5
@@ -23,16 +22,14 @@ log = logging.getLogger("penstock.worker")
 class Reporter:
     """Marks started attempts every tick and stores new progress every fifth."""
 
-    def __init__(self, store: Store, executor: Executor, watchdog: Watchdog) -> None:
+    def __init__(self, store: Store, executor: Executor) -> None:
         self._store = store
         self._executor = executor
-        self._watchdog = watchdog
 
     async def run(self) -> None:
         ticks = 0
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            self._watchdog.tick()
             ticks += 1
             try:
                 await self._mark_started()
@@ -54,7 +51,7 @@ class Reporter:
         news = [
             (run, text)
             for run in self._executor.active.values()
-            if (text := run.context._progress) is not None and text is not run.reported
+            if (text := run.progress) is not None and text is not run.reported
         ]
         if news:
             await self._store.save_progress(SaveProgress([(run.claim.token, text) for run, text in news]))

@@ -1,15 +1,18 @@
-"""One attempt in a worker's hands, from claim to outcome."""
+"""One attempt in a worker's hands, from its beginning to its outcome."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+import msgspec
+
+from penstock.client import JobCall
 from penstock.domain.options import Policy
 from penstock.domain.registry import Declaration
 from penstock.store.params import Claim
-from penstock.worker.context import Context
 
 
 class Stop(Enum):
@@ -21,38 +24,54 @@ class Stop(Enum):
     RELEASED = "released"
 
 
+class Plan:
+    """What a worker needs to run one job type, looked up once per claimed batch instead of once per job."""
+
+    __slots__ = ("chatty", "declaration", "logger")
+
+    def __init__(self, declaration: Declaration, name: str) -> None:
+        self.declaration = declaration
+        self.logger = logging.getLogger(f"penstock.job.{name}")
+        self.chatty = self.logger.isEnabledFor(logging.INFO)
+
+
 class Run:
     """An attempt that has begun. `over` is set once, when its outcome is decided; what comes later is ignored."""
 
-    __slots__ = ("args", "claim", "context", "deadline", "declaration", "interrupt", "marked", "over", "policy", "reported",
-                 "started", "started_us", "stop", "stopped")  # fmt: skip
+    deadline: float | None = None
+    """When it times out, by the loop's clock."""
+    stop: Stop | None = None
+    over = False
+    marked = False
+    """Whether the store knows that it has begun."""
+    reported: str | None = None
+    """The progress that the store knows."""
+    progress: str | None = None
+    follow_ups: tuple[JobCall[Any], ...] = ()
+    cancelled = False
+    interrupt: Callable[[], Any] | None = None
+    """How to stop the handler from outside; None where that is impossible (threads)."""
+    resources: Any = None
 
-    def __init__(self, claim: Claim, declaration: Declaration, policy: Policy, args: Any, context: Context) -> None:
+    def __init__(self, claim: Claim, plan: Plan, policy: Policy, args: Any, started: float, started_us: int) -> None:
         self.claim = claim
-        self.declaration = declaration
+        self.plan = plan
         self.policy = policy
         self.args = args
-        self.context = context
-        self.started = 0.0
-        self.started_us = 0
-        self.deadline: float | None = None
-        self.stop: Stop | None = None
-        self.stopped = 0.0
-        self.over = False
-        self.marked = False
-        self.reported: str | None = None
-        self.interrupt: Callable[[], Any] | None = None
-        """How to stop the handler from outside; None where that is impossible (threads)."""
+        self.started = started
+        self.started_us = started_us
 
-    def call(self) -> Any:
+    def call(self, make_context: Callable[[Run], Any]) -> Any:
         """Call the handler with its decoded arguments."""
-        declaration, args = self.declaration, self.args
-        signature = declaration.signature
-        values = {name: getattr(args, name) for name in signature.names}
-        first = [self.context] if declaration.wants_context else []
-        if signature.call_positionally:
-            first += [values.pop(name) for name in signature.names[: signature.call_positionally]]
-        return declaration.function(*first, **values)
+        declaration = self.plan.declaration
+        values = msgspec.structs.asdict(self.args)
+        if not declaration.signature.call_positionally:
+            if declaration.wants_context:
+                return declaration.function(make_context(self), **values)
+            return declaration.function(**values)
+        names = declaration.signature.names[: declaration.signature.call_positionally]
+        first = [make_context(self)] if declaration.wants_context else []
+        return declaration.function(*first, *[values.pop(name) for name in names], **values)
 
     def describe(self) -> str:
         return f"{self.claim.type} {self.claim.id} (attempt {self.claim.attempt})"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -63,6 +61,10 @@ class WorkerSettings:
 def make_settings(**given: Any) -> WorkerSettings:
     """Checked settings from what a person wrote; None means the default."""
     values = {name: value for name, value in given.items() if value is not None}
+    known = WorkerSettings.__dataclass_fields__
+    for name in values:
+        if name not in known:
+            raise ConfigError(f"setting {name!r} does not exist; the settings of a worker are: {', '.join(known)}")
     for name in ("poll_interval", "heartbeat_interval", "recovery_interval", "shutdown_timeout", "job_timeout"):
         if name in values:
             values[name] = _positive(values[name], name, zero=name == "shutdown_timeout")
@@ -77,6 +79,9 @@ def make_settings(**given: Any) -> WorkerSettings:
 
 
 def default_worker_id() -> str:
+    import secrets
+    import socket
+
     host = "".join(c if c.isalnum() or c in "-." else "-" for c in socket.gethostname()) or "host"
     return f"{host[:100]}-{os.getpid()}-{secrets.token_hex(4)}"
 

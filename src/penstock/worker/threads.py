@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from penstock.worker.context import _current
+from penstock.worker.context import Context, running
 from penstock.worker.run import Run
 
 Done = Callable[[Run, Any, BaseException | None], None]
@@ -84,8 +84,8 @@ class Threads:
 
 
 def _call(run: Run) -> tuple[Any, BaseException | None]:
-    _current.set(run.context)
+    running.set(run)
     try:
-        return run.call(), None
+        return run.call(Context), None
     except BaseException as error:
         return None, error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import threading
@@ -12,27 +13,30 @@ from penstock.domain.registry import Registry
 
 BLOCKED_SECONDS = 1.0
 LOOK_SECONDS = 0.25
+TICK_SECONDS = 0.1
 
 log = logging.getLogger("penstock.worker")
 
 
 class Watchdog:
-    """A thread that looks whether the loop still ticks."""
+    """A timer that ticks on the running loop, and a thread that looks whether it still does."""
 
     def __init__(self, registry: Registry) -> None:
+        self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
         self._handlers = _handler_code(registry)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-watchdog", daemon=True)
-        self._tick = time.monotonic()
         self.blocked = 0
+        self._ticks()
         self._thread.start()
 
-    def tick(self) -> None:
-        """Called on the loop, often."""
+    def _ticks(self) -> None:
         self._tick = time.monotonic()
+        self._timer = self._loop.call_later(TICK_SECONDS, self._ticks)
 
     def close(self) -> None:
+        self._timer.cancel()
         self._stop.set()
         self._thread.join()
 

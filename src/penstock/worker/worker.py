@@ -23,12 +23,14 @@ from penstock.worker.executor import STOP_SECONDS, Executor
 from penstock.worker.finisher import Finisher
 from penstock.worker.heartbeat import Heartbeat
 from penstock.worker.leaks import cancel_leaked_tasks, remember_tasks
+from penstock.worker.outage import FATAL, Patience
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Stop
 from penstock.worker.settings import Lifespan, WorkerSettings
 from penstock.worker.watchdog import Watchdog
 
 SIGNAL_SECONDS = 0.1
+LISTEN_SECONDS = 1.0
 FLUSH_SECONDS = 10.0
 
 log = logging.getLogger("penstock.worker")
@@ -58,6 +60,9 @@ class Worker:
         self._error: BaseException | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._session = 0
+        self._registering = False
+        self._starting: asyncio.Task[Any] | None = None
+        self._executor: Executor | None = None
 
     # Stopping, from outside
 
@@ -67,6 +72,8 @@ class Worker:
             if not self._hurry.is_set():
                 log.warning("stopping at once; running jobs are released")
             self._hurry.set()
+            if self._starting is not None:
+                self._starting.cancel()
         else:
             log.info("stopping: finishing what runs (at most %s)", format_duration(self._settings.shutdown_timeout))
             self._stopping.set()
@@ -82,13 +89,13 @@ class Worker:
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         self._before = remember_tasks()
+        self._starting = asyncio.current_task()
         listener = self._store.listen(self._settings.poll_interval)
-        heartbeat = Heartbeat(
-            self._store,
-            self._clock,
-            self._settings.heartbeat_interval,
-            lambda: loop.call_soon_threadsafe(self._register_again),
-        )
+
+        def lost(session: int) -> None:
+            loop.call_soon_threadsafe(self._register_again, session)
+
+        heartbeat = Heartbeat(self._store, self._clock, self._settings.heartbeat_interval, lost)
         watchdog = Watchdog(self._registry)
         try:
             await self._register(listener, heartbeat)
@@ -97,10 +104,16 @@ class Worker:
                 "worker %s started: %d slots on %s",
                 self._settings.worker_id,
                 self._settings.concurrency,
-                self._store.info.address,
+                self._store.address,
             )
             async with self._lifespan() as resources:
-                await self._work(listener, heartbeat, watchdog, resources)
+                self._starting = None
+                await self._work(listener, heartbeat, resources)
+        except asyncio.CancelledError:
+            if self._starting is None or not self._hurry.is_set():
+                raise
+            self._starting.uncancel()
+            log.warning("stopped before the start was complete")
         finally:
             heartbeat.stop()
             watchdog.close()
@@ -109,14 +122,14 @@ class Worker:
         if self._error is not None:
             raise self._error
 
-    async def _work(self, listener: Listener, heartbeat: Heartbeat, watchdog: Watchdog, resources: Any) -> None:
+    async def _work(self, listener: Listener, heartbeat: Heartbeat, resources: Any) -> None:
         settings = self._settings
         finisher = Finisher(self._store, settings.history, self._fail)
         executor = Executor(self._registry, self._client, finisher, settings, resources)
         claimer = Claimer(self._store, executor, finisher, settings, lambda: self._session, self._types)
         claimer.register_again = self._register_again
         self._executor, self._heartbeat, self._listener = executor, heartbeat, listener
-        reporter = Reporter(self._store, executor, watchdog)
+        reporter = Reporter(self._store, executor)
         finishing = self._guard(finisher.run())
         claiming = self._guard(claimer.run())
         self._tasks = [
@@ -152,14 +165,15 @@ class Worker:
     async def _listen(self, listener: Listener, claimer: Claimer, executor: Executor) -> None:
         """Hints for the claimer, and word of attempts that were cancelled or lost."""
         loop = asyncio.get_running_loop()
-        looked = 0.0
+        looked, news = 0.0, False
         while True:
-            if not await listener.wait(1.0):
-                continue
-            claimer.hint.set()
-            if executor.active and loop.time() - looked >= SIGNAL_SECONDS:
-                looked = loop.time()
-                await self._heed_signals(executor)
+            if await listener.wait(SIGNAL_SECONDS if news else LISTEN_SECONDS):
+                news = True
+                claimer.hint.set()
+            if news and loop.time() - looked >= SIGNAL_SECONDS:
+                looked, news = loop.time(), False
+                if executor.active:
+                    await self._heed_signals(executor)
 
     async def _heed_signals(self, executor: Executor) -> None:
         runs = dict(executor.active)
@@ -194,14 +208,25 @@ class Worker:
         )
         heartbeat.session = self._session
 
-    def _register_again(self) -> None:
+    def _register_again(self, session: int) -> None:
         """The store declared this worker lost (it was silent for too long): its jobs are gone; begin anew."""
-        if self._stopping.is_set():
-            return
+        if self._stopping.is_set() or self._registering or session != self._session or self._executor is None:
+            return  # Heartbeat and claimer may both notice; one new registration is enough.
         log.warning("this worker was declared lost: its jobs were recovered by others; registering again")
-        self._executor.stop_all(Stop.LOST)
-        self._executor.buffer.clear()
-        self._tasks.append(self._guard(self._register(self._listener, self._heartbeat)))
+        self._registering = True
+        self._executor.lose_all()
+        self._tasks.append(self._guard(self._keep_registering()))
+
+    async def _keep_registering(self) -> None:
+        patience = Patience()
+        while self._registering:
+            try:
+                await self._register(self._listener, self._heartbeat)
+                self._registering = False
+            except StoreError as error:
+                if isinstance(error, FATAL):
+                    raise
+                await patience.wait("could not register again", error)
 
     async def _retire(self) -> None:
         if self._session and self._error is None:
@@ -226,6 +251,7 @@ class Worker:
             executor.stop_all(Stop.RELEASED)
             self._hurry.clear()
             await self._until_idle(executor, STOP_SECONDS + 1)
+            executor.give_up_all()
         await self._flush(finisher)
         for task in self._tasks:
             task.cancel()

@@ -48,12 +48,26 @@ def connect(path: str, synchronous: Synchronous = "full", vfs: str | None = None
             f"PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = {WAL_CHECKPOINT_PAGES};"
             f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}; PRAGMA cache_size = -{CACHE_KIB};"
             "PRAGMA mmap_size = 0; PRAGMA temp_store = memory; PRAGMA trusted_schema = off"
-        )
+        ).fetchall()  # A pragma that answers pauses the rest until its rows are read.
     except apsw.Error as error:
         raise translate(error, path) from None
     if mode != "wal":
         raise StoreError(f"{path}: this file system does not allow write-ahead logging; use a local disk")
     return db
+
+
+def look(path: str, vfs: str | None = None) -> MigrationStatus:
+    """The schema of the file as it is, through a connection that cannot change it."""
+    check_library(apsw.sqlite_lib_version())
+    try:
+        db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
+        db.set_busy_handler(_wait_for_lock)
+    except apsw.Error as error:
+        raise translate(error, path) from None
+    try:
+        return schema_status(db, path)
+    finally:
+        db.close()
 
 
 def _wait_for_lock(tries: int) -> bool:

@@ -3,98 +3,113 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import Any
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.store.params import Enqueued, NewJob
+from penstock.domain.options import Unique
+from penstock.store.params import Enqueued, JobSpec, NewJob
 from penstock.store.sqlite.tx import Tx, as_json
 
-CHUNK_ROWS_MAX = 5000
-CHUNK_CHARS_MAX = 16 * 1024 * 1024
+RUN_ROWS_MAX = 5000
+RUN_CHARS_MAX = 16 * 1024 * 1024
 
 
 def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob], retried_from: str | None = None) -> list[Enqueued]:
-    """Store the jobs; those whose id is stored already, or whose unique key is held, are answered with created False."""
-    answers = [_held(tx, job) if job.unique else None for job in jobs]
-    new = [job for job, held in zip(jobs, answers, strict=True) if held is None] if any(answers) else jobs
+    """Store the jobs. One whose id is stored already, or whose unique key is held, is answered with created False."""
+    held = _held_keys(tx, jobs)
+    new = [job for job in jobs if job.id not in held] if held else jobs
     last_job = tx.value("last_job")
-    stored = sum(
-        _insert_run(tx, key, list(run), retried_from) for key, run in groupby(new, key=lambda j: _run_key(tx, j))
-    )
-    duplicates = _duplicates(tx, new, last_job) if stored < len(new) else frozenset()
+    stored = sum(_insert_run(tx, run, retried_from) for run in _runs(new))
     if stored:
         _point_to_new(tx, new, last_job)
-    return [held or Enqueued(job.id, job.id not in duplicates) for job, held in zip(jobs, answers, strict=True)]
+    if not held and stored == len(jobs):
+        return [Enqueued(job.id, True) for job in jobs]
+    seen = _stored_before(tx, new, last_job)
+    answers = []
+    for job in jobs:
+        answers.append(held.get(job.id) or Enqueued(job.id, job.id not in seen))
+        seen.add(job.id)
+    return answers
 
 
-def _held(tx: Tx, job: NewJob) -> Enqueued | None:
+def _held_keys(tx: Tx, jobs: Sequence[NewJob]) -> dict[str, Enqueued]:
+    """The jobs whose unique key is held by another, by their id."""
+    held: dict[str, Enqueued] = {}
+    taken: dict[str, str] = {}
+    for job in jobs:
+        unique = job.spec.unique
+        if unique is None:
+            continue
+        holder = taken.get(unique.key)
+        answer = _held(tx, job, unique) if holder is None else Enqueued(holder, False)
+        taken[unique.key] = answer.id if answer else job.id
+        if answer is not None and answer.id != job.id:
+            held[job.id] = answer
+    return held
+
+
+def _held(tx: Tx, job: NewJob, unique: Unique) -> Enqueued | None:
     """Who holds the job's unique key; if nobody, it is this job from now on."""
-    assert job.unique is not None
-    holder = tx.value("read_unique", key=job.unique.key, now=tx.now)
+    holder = tx.value("read_unique", key=unique.key, now=tx.now)
     if holder is not None and holder != job.id:
         return Enqueued(holder, False)
     if holder is None:
-        per = job.unique.per
+        per = unique.per
         expires_at = None if per is None else tx.now + int(per * MICROSECONDS)
-        tx.change("hold_unique", key=job.unique.key, id=job.id, expires_at=expires_at)
+        tx.change("hold_unique", key=unique.key, id=job.id, expires_at=expires_at)
     return None
 
 
-def _run_key(tx: Tx, job: NewJob) -> tuple[Any, ...]:
-    lane = tx.lanes.find(tx, job.type, job.queue, job.capability, job.resources)
-    due_at = job.at if job.at is not None else tx.now + int(job.delay * MICROSECONDS)
-    key = job.unique.key if job.unique else None
-    return lane, job.priority, due_at, job.policy, job.tenant, job.tags, job.parent, key
-
-
-def _insert_run(tx: Tx, key: tuple[Any, ...], run: list[NewJob], retried_from: str | None) -> int:
-    return sum(_insert_chunk(tx, key, chunk, retried_from) for chunk in _chunks(run))
-
-
-def _chunks(run: list[NewJob]) -> Iterator[list[NewJob]]:
-    """Parts that make one statement each, bounded in rows and bytes."""
-    chunk: list[NewJob] = []
+def _runs(jobs: Sequence[NewJob]) -> Iterator[list[NewJob]]:
+    """Neighbours that share everything but id and payload, in parts bounded in rows and bytes."""
+    run: list[NewJob] = []
     size = 0
-    for job in run:
-        if chunk and (len(chunk) >= CHUNK_ROWS_MAX or size + len(job.payload) > CHUNK_CHARS_MAX):
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(job)
+    for job in jobs:
+        if run and (
+            not _alike(run[0].spec, job.spec) or len(run) >= RUN_ROWS_MAX or size + len(job.payload) > RUN_CHARS_MAX
+        ):
+            yield run
+            run, size = [], 0
+        run.append(job)
         size += len(job.payload)
-    yield chunk
+    if run:
+        yield run
 
 
-def _insert_chunk(tx: Tx, key: tuple[Any, ...], chunk: list[NewJob], retried_from: str | None) -> int:
-    lane, priority, due_at, policy, tenant, tags, parent, unique_key = key
+def _alike(a: JobSpec, b: JobSpec) -> bool:
+    """Neighbours that were bound together share one spec; a unique key is one job's own."""
+    return (a is b or a == b) and a.unique is None
+
+
+def _insert_run(tx: Tx, run: list[NewJob], retried_from: str | None) -> int:
+    spec = run[0].spec
     return tx.change(
         "insert_jobs",
-        rows=as_json([(job.id, job.payload) for job in chunk]),
-        lane=lane,
-        priority=priority,
-        due_at=due_at,
+        rows=as_json([(job.id, job.payload) for job in run]),
+        lane=tx.lanes.find(tx, spec.type, spec.queue, spec.capability, spec.resources),
+        priority=spec.priority,
+        due_at=spec.at if spec.at is not None else tx.now + int(spec.delay * MICROSECONDS),
         now=tx.now,
-        policy=policy,
-        tenant=as_json(tenant) if tenant else None,
-        tags=as_json(tags) if tags else None,
-        parent=parent,
+        policy=spec.policy,
+        tenant=as_json(spec.tenant) if spec.tenant else None,
+        tags=as_json(spec.tags) if spec.tags else None,
+        parent=spec.parent,
         retried_from=retried_from,
-        unique_key=unique_key,
+        unique_key=spec.unique.key if spec.unique else None,
     )
 
 
-def _duplicates(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> frozenset[str]:
+def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:
     """Which of the ids were stored before this call."""
     ids = [job.id for job in jobs]
-    return frozenset(tx.array("stored_before", ids=as_json(ids), last_job=last_job))
+    return set(tx.array("stored_before", ids=as_json(ids), last_job=last_job))
 
 
 def _point_to_new(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> None:
     if tx.change("ready_new_jobs", last_job=last_job, now=tx.now):
         tx.wake = True
-    if any(job.delay or job.at is not None for job in jobs):
+    if any(job.spec.delay or job.spec.at is not None for job in jobs):
         tx.change("schedule_new_jobs", last_job=last_job, now=tx.now)
         tx.wake = True
     for job in jobs:
-        if job.ttl is not None:
-            tx.change("insert_ttl", id=job.id, ttl=int(job.ttl * MICROSECONDS))
+        if job.spec.ttl is not None:
+            tx.change("insert_ttl", id=job.id, ttl=int(job.spec.ttl * MICROSECONDS), last_job=last_job)

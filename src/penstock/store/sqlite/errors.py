@@ -18,7 +18,7 @@ def translate(error: apsw.Error, path: str) -> errors.StoreError:
 _KINDS: dict[type[apsw.Error], tuple[type[errors.StoreError], str]] = {
     apsw.BusyError: (
         errors.StoreBusy,
-        "another program has held the write lock for {seconds:.0f} s; end its transaction (or that program) and try again",
+        "another program has held the write lock for {seconds:.0f} s; end its transaction, then try again",
     ),
     apsw.FullError: (
         errors.StoreFull,

@@ -29,7 +29,7 @@ class OpenFile:
     ) -> None:
         self.path = path
         self.pid = os.getpid()
-        self._connect = lambda: connection.connect(path, synchronous, vfs)
+        self._connect: Callable[[], apsw.Connection] = lambda: connection.connect(path, synchronous, vfs)
         self.db = self._connect()
         connection.migrate(self.db, path)
         self.reader = self._connect()
@@ -63,7 +63,8 @@ class OpenFile:
         return db
 
     def disconnect(self, db: apsw.Connection) -> None:
-        self._inherited.remove(db)
+        if db in self._inherited:
+            self._inherited.remove(db)
         db.close()
 
     def new_tx(self, db: apsw.Connection) -> Tx:

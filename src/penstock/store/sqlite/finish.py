@@ -32,25 +32,27 @@ class Ending(NamedTuple):
 
 
 def finish_jobs(tx: Tx, finish: FinishJobs) -> list[int]:
-    tokens = [done.token for done in finish.completed] + [end.token for end in finish.unfinished]
-    lost = _lost(tx, tokens)
-    if finish.follow_ups:
+    lost: list[int] = []
+    if finish.follow_ups or finish.unfinished:
+        tokens = [done.token for done in finish.completed] + [end.token for end in finish.unfinished]
+        lost = _lost(tx, tokens)
         enqueue_jobs(tx, [job for token, job in finish.follow_ups if token not in lost])
     for keep, run in groupby(finish.completed, key=lambda done: done.keep):
-        _complete(tx, keep, list(run), finish.history)
+        lost += _complete(tx, keep, list(run), finish.history)
     if finish.unfinished:
         end_attempts(tx, [_ending(tx, end) for end in finish.unfinished], finish.history)
-    return lost
+    return sorted(set(lost))
 
 
-def _complete(tx: Tx, keep: bool | int, run: list[Completed], history: History) -> None:
+def _complete(tx: Tx, keep: bool | int, run: list[Completed], history: History) -> list[int]:
+    """Store successes; the tokens that were lost, which are only looked for when some did not match."""
     rows = as_json(run)
     remove = keep is False or history in ("failures", "none")
     if history == "all":
         tx.change("record_completed", rows=rows, now=tx.now)
     if remove:
         remove_jobs(tx, tx.value("completed_to_remove", rows=rows))
-    tx.change(
+    stored = tx.change(
         "complete_jobs",
         rows=rows,
         now=tx.now,
@@ -59,7 +61,9 @@ def _complete(tx: Tx, keep: bool | int, run: list[Completed], history: History) 
         keep=None if isinstance(keep, bool) else keep,
         remove=remove,
     )
+    lost = _lost(tx, [done.token for done in run]) if stored < len(run) else []
     tx.change("delete_leases", rows=rows)
+    return lost
 
 
 def _ending(tx: Tx, end: Unfinished) -> Ending:

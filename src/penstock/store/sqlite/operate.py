@@ -9,13 +9,13 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import AlreadyRetried, UnknownJob
 from penstock.domain.job import DEAD_LETTERS, FINAL, Event, State, StateCode, next_state
-from penstock.domain.options import Options, Policy, Tenant
+from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant
 from penstock.store import params as p
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.finish import remove_jobs
 from penstock.store.sqlite.read import dead_where
 from penstock.store.sqlite.statements import sql
-from penstock.store.sqlite.tx import Tx, as_json
+from penstock.store.sqlite.tx import Tx, as_json, fetch
 
 FINAL_STATES = {StateCode[state.name]: state for state in FINAL}
 
@@ -45,22 +45,15 @@ def retry_dead(tx: Tx, retry: p.RetryDead) -> list[tuple[str, str]]:
     where, bindings = dead_where(
         msgspec.structs.replace(retry.filter, retried=True) if retry.filter.ids else retry.filter
     )
-    rows = tx.db.execute(sql("find_dead").format(where=where), {**bindings, "limit": len(retry.new_ids)}).fetchall()
+    limit = max(len(retry.new_ids), len(retry.filter.ids or ()))
+    rows = fetch(tx.db, sql("find_dead").format(where=where), {**bindings, "limit": limit})
     _refuse_unknown(retry.filter, {row[1] for row in rows})
     declared = {name: msgspec.json.decode(text, type=Options) for name, text in tx.run("read_types")} | retry.types
     pairs: list[tuple[str, str]] = []
-    for new_id, (seq, old_id, type_, payload, tenant, tags, retried_as) in zip(retry.new_ids, rows, strict=False):
+    for new_id, (seq, old_id, payload, retried_as, *old) in zip(retry.new_ids, rows, strict=False):
         if retried_as is not None and not retry.force:
             raise AlreadyRetried(f"job {old_id} was retried before as {retried_as}; use force to retry it again")
-        options = declared.get(type_, Options())
-        job = new_job(new_id, type_, payload, options)
-        job = msgspec.structs.replace(
-            job,
-            tenant=msgspec.json.decode(tenant, type=Tenant) if tenant else None,
-            tags=tuple(msgspec.json.decode(tags)) if tags else (),
-            unique=None,
-        )
-        enqueue_jobs(tx, [job], retried_from=old_id)
+        enqueue_jobs(tx, [p.NewJob(new_id, payload, _spec_again(declared, *old))], retried_from=old_id)
         tx.change("link_retry", new_id=new_id, seq=seq)
         tx.change("record_step", seq=seq, now=tx.now, event="retried", reason=f"by {retry.actor} as {new_id}")
         pairs.append((old_id, new_id))
@@ -68,24 +61,23 @@ def retry_dead(tx: Tx, retry: p.RetryDead) -> list[tuple[str, str]]:
     return pairs
 
 
-def new_job(job_id: str, type_: str, payload: str, options: Options) -> p.NewJob:
-    """A job with the options of its type."""
-    policy = None if options.policy == Policy() else as_json(options.policy)
-    return p.NewJob(
-        id=job_id,
-        type=type_,
-        payload=payload,
-        queue=options.queue,
-        capability=options.capability,
-        resources=options.resources,
-        priority=options.priority,
-        delay=options.delay or 0.0,
-        at=options.at_us,
-        policy=policy,
-        ttl=options.policy.ttl,
-        tenant=options.tenant,
-        tags=options.tags,
-        unique=options.unique,
+def _spec_again(
+    declared: dict[str, Options], type_: str, queue: str, capability: str, resources: str, priority: int,
+    policy: str | None, tenant: str | None, tags: str | None,
+) -> p.JobSpec:  # fmt: skip
+    """The spec of a retried job: its type's current options, or its own where nobody has declared the type."""
+    if type_ in declared:
+        spec = p.job_spec(type_, declared[type_])
+    else:
+        needs = msgspec.json.decode(resources, type=Resources) if resources else NO_RESOURCES
+        spec = p.JobSpec(
+            type=type_, queue=queue, capability=capability, resources=needs, priority=priority, policy=policy
+        )
+    return msgspec.structs.replace(
+        spec,
+        tenant=msgspec.json.decode(tenant, type=Tenant) if tenant else None,
+        tags=tuple(msgspec.json.decode(tags)) if tags else (),
+        unique=None,
     )
 
 
@@ -97,9 +89,10 @@ def _refuse_unknown(wanted: p.DeadFilter, found: set[str]) -> None:
 
 def purge_dead(tx: Tx, purge: p.PurgeDead) -> int:
     where, bindings = dead_where(purge.filter)
-    rows = tx.db.execute(sql("find_dead").format(where=where), {**bindings, "limit": purge.limit}).fetchall()
+    limit = max(purge.limit, len(purge.filter.ids or ()))
+    rows = fetch(tx.db, sql("find_dead").format(where=where), {**bindings, "limit": limit})
     _refuse_unknown(purge.filter, {row[1] for row in rows})
-    removed = remove_jobs(tx, as_json([row[0] for row in rows]))
+    removed = remove_jobs(tx, as_json([row[0] for row in rows[: purge.limit]]))
     if removed:
         _audit(tx, purge.actor, "purge", {"jobs": removed, "filter": purge.filter})
     return removed

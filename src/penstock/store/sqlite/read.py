@@ -13,6 +13,7 @@ from penstock.domain.options import Policy, Tenant
 from penstock.domain.payload import decode_json
 from penstock.store import params as p
 from penstock.store.sqlite.statements import sql
+from penstock.store.sqlite.tx import fetch
 
 _error = msgspec.json.Decoder(ErrorInfo).decode
 _progress = msgspec.json.Decoder(Progress).decode
@@ -99,13 +100,14 @@ def _jobs(
     db: apsw.Connection, now: int, where: str, order: str, bindings: dict[str, Any], limit: int, offset: int = 0
 ) -> list[Job]:
     statement = sql("read_jobs").format(where=where, order=order)
-    rows = db.execute(statement, {**bindings, "now": now, "limit": limit, "offset": offset}).fetchall()
+    rows = fetch(db, statement, {**bindings, "now": now, "limit": limit, "offset": offset})
     return [_job(row, now) for row in rows]
 
 
 def _job(row: tuple[Any, ...], now: int) -> Job:
-    (_, id_, type_, queue, capability, payload, priority, tenant, tags, unique_key, attempt, policy, crashes, created_at,
-     due_at, claimed_at, started_at, finished_at, worker, heartbeat_at, progress, result, error, reason, decided_by,
+    (_, id_, type_, queue, capability, payload, priority, tenant, tags, unique_key, attempt, policy, crashes,
+     created_at, due_at, claimed_at, started_at, finished_at, worker, heartbeat_at, progress, result, error, reason,
+     decided_by,
      parent, retried_from, retried_as, cancel, outcome, token) = row  # fmt: skip
     return Job(
         id=id_,
@@ -164,7 +166,7 @@ def _state(outcome: int | None, token: int | None, started_at: int | None, due_a
 
 
 def count_jobs(db: apsw.Connection, now: int) -> list[p.Count]:
-    rows = db.execute(sql("count_jobs"), {"now": now}).fetchall()
+    rows = fetch(db, sql("count_jobs"), {"now": now})
     return [p.Count(type_, queue, _named(state), jobs) for type_, queue, state, jobs in rows]
 
 
@@ -182,5 +184,5 @@ def read_history(db: apsw.Connection, job_id: str) -> list[Transition]:
             reason=reason,
             error=_error(error) if error else None,
         )
-        for at, event, attempt, worker, reason, error in db.execute(sql("read_history"), {"id": job_id}).fetchall()
+        for at, event, attempt, worker, reason, error in fetch(db, sql("read_history"), {"id": job_id})
     ]

@@ -25,7 +25,7 @@ from penstock.store.sqlite.doorbell import DoorbellListener
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.statements import migrations, sql
 from penstock.store.sqlite.transaction import accept, atransaction, transaction
-from penstock.store.sqlite.tx import Tx, as_json
+from penstock.store.sqlite.tx import Tx, as_json, fetch
 from penstock.store.sqlite.writer import Operation, WriteCall, Writer
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ class SqliteStore:
 
         if params.transaction is not None:
             joined = accept(params.transaction, self.path)
-            return ReadCall(lambda: joined.carry_out(operation))
+            return ReadCall(lambda: joined.join(operation))
         return self._write(operation)
 
     def transaction(self) -> AbstractContextManager[Transaction]:
@@ -169,14 +169,15 @@ class SqliteStore:
         return self._read(query)
 
     def recover_jobs(self, params: p.RecoverJobs) -> Call[p.Recovered]:
-        return self._write(lambda tx: workers.recover_jobs(tx, params))
+        asked_at = self._clock.now_us()
+        return self._write(lambda tx: workers.recover_jobs(tx, params, asked_at))
 
     def list_workers(self) -> Call[list[p.WorkerInfo]]:
-        return self._read(lambda db, now: workers.list_workers(db.execute(sql("list_workers")).fetchall()))
+        return self._read(lambda db, now: workers.list_workers(fetch(db, sql("list_workers"), {})))
 
     def read_types(self) -> Call[dict[str, Options]]:
         def query(db: apsw.Connection, now: int) -> dict[str, Options]:
-            rows = db.execute(sql("read_types")).fetchall()
+            rows = fetch(db, sql("read_types"), {})
             return {name: msgspec.json.decode(text, type=Options) for name, text in rows}
 
         return self._read(query)
@@ -221,6 +222,10 @@ class SqliteStore:
     # The store itself
 
     @property
+    def address(self) -> str:
+        return self.path
+
+    @property
     def info(self) -> p.StoreInfo:
         file = self._file()
         return p.StoreInfo(
@@ -235,11 +240,7 @@ class SqliteStore:
         if not os.path.exists(self.path):
             known = migrations()
             return p.MigrationStatus(0, known[-1][0], [name for _, name, _ in known])
-        db = connection.connect(self.path, self._synchronous, self._vfs)
-        try:
-            return connection.schema_status(db, self.path)
-        finally:
-            db.close()
+        return connection.look(self.path, self._vfs)
 
     def migrate(self) -> p.MigrationStatus:
         before = self.migration_status()

@@ -29,7 +29,8 @@ class SqliteTransaction:
 
     def execute(self, sql: str, bindings: Sequence[object] | dict[str, object] = ()) -> list[tuple[object, ...]]:
         """Run a statement of yours and return its rows."""
-        return self.carry_out(lambda tx: tx.db.execute(sql, bindings).fetchall())  # type: ignore[arg-type]
+        rows: list[tuple[object, ...]] = self.carry_out(lambda tx: tx.db.execute(sql, bindings).fetchall())
+        return rows
 
     def carry_out(self, operation: Callable[[Tx], Any]) -> Any:
         with self._lock:
@@ -40,16 +41,29 @@ class SqliteTransaction:
             except apsw.Error as error:
                 raise translate(error, self.path) if not isinstance(error, apsw.SQLError) else error from None
 
+    def join(self, operation: Callable[[Tx], Any]) -> Any:
+        """Carry out an operation of penstock's: all of it or nothing, also if the caller goes on after an error."""
+        return self.carry_out(lambda tx: _whole(tx, operation))
+
     def end(self) -> None:
         self._tx = None
+
+
+def _whole(tx: Tx, operation: Callable[[Tx], Any]) -> Any:
+    try:
+        with tx.db:
+            return operation(tx)
+    except BaseException:
+        tx.lanes.clear()
+        raise
 
 
 def accept(conn: object, path: str) -> SqliteTransaction:
     """The transaction to join, or an error that says how to get one."""
     if not isinstance(conn, SqliteTransaction):
         raise UsageError(
-            f"conn={type(conn).__module__}.{type(conn).__qualname__} cannot be used: two copies of the SQLite library on "
-            "one file lose each other's locks; use `with app.transaction() as tx`, run your SQL with tx.execute(), "
+            f"conn={type(conn).__module__}.{type(conn).__qualname__} cannot be used: two copies of the SQLite library "
+            "on one file lose each other's locks; use `with app.transaction() as tx`, run your SQL with tx.execute(), "
             "and pass conn=tx"
         )
     if conn.path != path:
@@ -58,6 +72,7 @@ def accept(conn: object, path: str) -> SqliteTransaction:
 
 
 def _begin(file: OpenFile) -> tuple[apsw.Connection, Tx]:
+    file.check()
     file.gate.acquire()
     try:
         db = file.connect()
@@ -114,19 +129,55 @@ def transaction(file: OpenFile) -> Iterator[SqliteTransaction]:
         _finish(file, db, tx, keep)
 
 
+class _Beginning:
+    """A begin whose caller may give up while it waits: then whoever comes second ends what was begun."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._begun: tuple[apsw.Connection, Tx] | None = None
+        self._given_up = False
+
+    def begin(self) -> tuple[apsw.Connection, Tx]:
+        begun = _begin(self._file)
+        with self._lock:
+            self._begun = begun
+        if self._given_up:
+            _finish(self._file, *begun, keep=False)
+        return begun
+
+    def give_up(self) -> None:
+        with self._lock:
+            self._given_up = self._begun is None
+        if not self._given_up and self._begun is not None:
+            _finish(self._file, *self._begun, keep=False)
+
+
 @asynccontextmanager
 async def atransaction(file: OpenFile) -> AsyncIterator[SqliteTransaction]:
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     _refuse_nesting(file.path)
-    db, tx = await asyncio.to_thread(_begin, file)
-    handed_out = SqliteTransaction(file.path, tx)
-    mark = inside.set(file.path)
-    keep = False
+    loop = asyncio.get_running_loop()
+    beginning = _Beginning(file)
+    # A thread of its own: if those who wait filled a shared pool, the one who holds the lock could not commit.
+    thread = ThreadPoolExecutor(1, "penstock-transaction")
     try:
-        yield handed_out
-        keep = True
+        try:
+            db, tx = await loop.run_in_executor(thread, beginning.begin)
+        except asyncio.CancelledError:
+            beginning.give_up()
+            raise
+        handed_out = SqliteTransaction(file.path, tx)
+        mark = inside.set(file.path)
+        keep = False
+        try:
+            yield handed_out
+            keep = True
+        finally:
+            inside.reset(mark)
+            handed_out.end()
+            await asyncio.shield(loop.run_in_executor(thread, _finish, file, db, tx, keep))
     finally:
-        inside.reset(mark)
-        handed_out.end()
-        await asyncio.shield(asyncio.to_thread(_finish, file, db, tx, keep))
+        thread.shutdown(wait=False)

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from penstock.domain.options import Resources
+from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.store.params import ClaimJobs
 from penstock.store.sqlite.statements import sql
 
@@ -18,6 +18,11 @@ _encode = msgspec.json.Encoder().encode
 def as_json(value: Any) -> str:
     """A parameter for json_each()."""
     return _encode(value).decode()
+
+
+def fetch(db: apsw.Connection, text: str, bindings: dict[str, Any]) -> list[Any]:
+    """All rows of a statement. What the columns are is known where it is written, not here."""
+    return db.execute(text, bindings).fetchall()
 
 
 class Lanes:
@@ -45,10 +50,10 @@ class Lanes:
             lane = self._ids[route] = self._known = tx.db.last_insert_rowid()
         return lane
 
-    def eligible(self, tx: Tx, claim: ClaimJobs) -> str:
+    def eligible(self, tx: Tx, claim: ClaimJobs, last_lane: int) -> str:
         """The lanes that a claim may take from, as a JSON array."""
         key = (claim.types, claim.queues, claim.capabilities, claim.resources)
-        if tx.value("last_lane") != self._known:
+        if last_lane != self._known:
             self._refresh(tx)
         known, lanes = self._eligible.get(key, (-1, ""))
         if known != self._known:
@@ -64,10 +69,7 @@ class Lanes:
 
 
 def _resource_text(resources: Resources) -> str:
-    return "" if resources == _NO_RESOURCES else as_json(resources)
-
-
-_NO_RESOURCES = Resources()
+    return "" if resources is NO_RESOURCES or resources == NO_RESOURCES else as_json(resources)
 
 
 def _may_take(claim: ClaimJobs, type: str, queue: str, capability: str, resources: str) -> bool:
@@ -79,7 +81,7 @@ def _may_take(claim: ClaimJobs, type: str, queue: str, capability: str, resource
         return False
     if not resources:
         return True
-    needs, has = msgspec.json.decode(resources, type=Resources), claim.resources or _NO_RESOURCES
+    needs, has = msgspec.json.decode(resources, type=Resources), claim.resources or NO_RESOURCES
     return needs.cpu <= has.cpu and needs.memory <= has.memory and needs.gpu <= has.gpu
 
 
@@ -97,7 +99,7 @@ class Tx:
 
     def run(self, statement: str, /, **bindings: Any) -> list[Any]:
         """All rows of a statement from sql/."""
-        return self.db.execute(sql(statement), bindings).fetchall()
+        return fetch(self.db, sql(statement), bindings)
 
     def change(self, statement: str, /, **bindings: Any) -> int:
         """Run a statement that changes rows; how many it changed."""

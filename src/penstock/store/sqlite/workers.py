@@ -50,8 +50,9 @@ def heartbeat_worker(tx: Tx, beat: p.HeartbeatWorker) -> p.Heartbeat:
     return p.Heartbeat(bool(tx.change("heartbeat_worker", session=beat.session, status=beat.status, now=tx.now)))
 
 
-def recover_jobs(tx: Tx, recover: p.RecoverJobs) -> p.Recovered:
-    before = tx.now - int(recover.stale_after * MICROSECONDS)
+def recover_jobs(tx: Tx, recover: p.RecoverJobs, asked_at: int) -> p.Recovered:
+    # Staleness is judged as of the question: while it waited for the write lock, heartbeats had to wait as well.
+    before = min(tx.now, asked_at) - int(recover.stale_after * MICROSECONDS)
     workers: list[str] = []
     jobs: list[str] = []
     for session, worker_id in tx.run("stale_workers", before=before):

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import apsw
 
-from penstock.domain.errors import CommitUncertain, PenstockError, StoreClosed, UsageError
+from penstock.domain.errors import CommitUncertain, PenstockError, StoreBusy, StoreClosed, UsageError
 from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.tx import Tx
 
@@ -119,7 +119,7 @@ class Writer:
             ticket.tell(ticket)
 
     def _try(self, group: list[Ticket[Any]]) -> bool:
-        """Whether the group was committed. If not, the tickets carry the error."""
+        """Whether the group is settled: committed, or failed in a way that trying one by one would not change."""
         error: BaseException
         try:
             tx = self._target.begin()
@@ -141,7 +141,7 @@ class Writer:
         self._target.rollback()
         for ticket in group:
             ticket.error = error
-        return False
+        return isinstance(error, StoreBusy)
 
 
 class WriteCall(Generic[T]):

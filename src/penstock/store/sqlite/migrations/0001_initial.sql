@@ -51,16 +51,18 @@ CREATE TABLE penstock_scheduled (
     PRIMARY KEY (due_at, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Only jobs with a time-to-live have a row here, until their first claim is past.
+-- Only jobs with a time-to-live have a row here, until that is past. By id, since the seq of a removed job may be
+-- given again; due_at is where the enqueue put the job, and any claim and return moves it from there.
 CREATE TABLE penstock_ttl (
     expires_at INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    PRIMARY KEY (expires_at, seq)
+    id TEXT NOT NULL,
+    due_at INTEGER NOT NULL,
+    PRIMARY KEY (expires_at, id)
 ) STRICT, WITHOUT ROWID;
 
 -- The token is the fence: it only ever grows, and every write of an attempt must match it.
 CREATE TABLE penstock_lease (
-    token INTEGER PRIMARY KEY,
+    token INTEGER PRIMARY KEY AUTOINCREMENT,
     seq INTEGER NOT NULL UNIQUE,
     attempt INTEGER NOT NULL,
     session INTEGER NOT NULL,
@@ -138,4 +140,4 @@ CREATE TABLE penstock_audit (
     detail TEXT NOT NULL
 ) STRICT;
 
-INSERT INTO penstock_meta VALUES ('schema_version', 1), ('token', 0);
+INSERT INTO penstock_meta VALUES ('schema_version', 1);

@@ -2,7 +2,7 @@
 INSERT INTO penstock_outcome (seq, state, attempt, finished_at, reason, decided_by)
 SELECT job.seq, :expired, 0, :now, 'waited in the queue for longer than its time-to-live', 'ttl'
 FROM penstock_ttl AS ttl
-JOIN penstock_job AS job ON job.seq = ttl.seq
+JOIN penstock_job AS job ON job.id = ttl.id AND job.due_at = ttl.due_at
 JOIN penstock_ready AS ready
     ON ready.lane = job.lane AND ready.priority = job.priority AND ready.due_at = job.due_at AND ready.seq = job.seq
 WHERE ttl.expires_at <= :now AND job.attempt = 0

@@ -1,2 +1,2 @@
-INSERT OR IGNORE INTO penstock_ttl (expires_at, seq)
-SELECT due_at + :ttl, seq FROM penstock_job WHERE id = :id
+INSERT OR IGNORE INTO penstock_ttl (expires_at, id, due_at)
+SELECT due_at + :ttl, id, due_at FROM penstock_job WHERE id = :id AND seq > :last_job

@@ -6,4 +6,4 @@ SELECT json_group_array(json_array(
 FROM penstock_lease AS lease
 JOIN penstock_job AS job ON job.seq = lease.seq
 JOIN penstock_lane AS lane ON lane.lane = job.lane
-WHERE lease.token > :token
+WHERE lease.token > :after AND lease.token <= :upto

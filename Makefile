@@ -1,0 +1,56 @@
+# `make demo` and `make test` are all the set-up there is: they make .venv and install into it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
+BENCH_FILE := bench.db
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fmt bench clean
+
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(RUNTIME) ## Install what penstock needs and run a short tour of it
+	@$(BIN)/penstock demo
+
+test: check ## Run everything that CI runs: the checks, then all tests under coverage
+	@PENSTOCK_NO_SKIPS=1 $(BIN)/coverage run -m pytest
+	@$(BIN)/coverage report
+
+check: $(DEV) ## Check format, lint, types and import rules
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+fmt: $(DEV) ## Format the code and fix what the linter can fix
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+bench: $(RUNTIME) ## Measure this machine: penstock against bare SQLite, on a file in this folder
+	@rm -f $(BENCH_FILE) $(BENCH_FILE)-wal $(BENCH_FILE)-shm
+	@$(BIN)/penstock bench --store sqlite:///$(BENCH_FILE) --raw
+
+clean: ## Remove the virtual environment, caches and bench files
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build dist
+	rm -f $(BENCH_FILE) $(BENCH_FILE)-wal $(BENCH_FILE)-shm
+	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: install Python 3.11 or newer, or name it: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "penstock needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1): name another with make PYTHON=python3.12"; exit 1; }
+	@echo "Making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(RUNTIME): pyproject.toml | $(BIN)/python
+	@echo "Installing penstock into $(VENV)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	@echo "Installing penstock and its development tools into $(VENV)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(RUNTIME)

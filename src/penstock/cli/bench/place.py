@@ -1,0 +1,44 @@
+"""Where a benchmark writes: a new file on a real disk, removed afterwards."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from penstock.domain.errors import ConfigError
+from penstock.store.open import open_store
+
+_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
+
+
+@contextmanager
+def bench_store(address: str | None) -> Iterator[str]:
+    """The address of a fresh store. A given one must not hold jobs; without one, a file in the current folder."""
+    address = address or f"sqlite:///penstock-bench-{secrets.token_hex(4)}.db"
+    path = open_store(address, create=False).address
+    if os.path.exists(path):
+        raise ConfigError(f"{path} exists: a benchmark needs a store of its own; name a file that does not exist yet")
+    kind = file_system(os.path.dirname(path))
+    if kind in _MEMORY:
+        raise ConfigError(f"{path} is on {kind}, in memory, where syncs cost nothing: name a file on a real disk")
+    try:
+        yield address
+    finally:
+        for folder_entry in (path, f"{path}-wal", f"{path}-shm"):
+            if os.path.exists(folder_entry):
+                os.remove(folder_entry)
+
+
+def file_system(folder: str) -> str:
+    """The type of the file system that holds the folder, or "unknown" where that cannot be read."""
+    try:
+        with open("/proc/mounts", encoding="utf-8", errors="replace") as mounts:
+            entries = [line.split()[1:3] for line in mounts]
+    except OSError:
+        return "unknown"
+    holding = [
+        (mount, kind) for mount, kind in entries if os.path.commonpath([mount, os.path.abspath(folder)]) == mount
+    ]
+    return max(holding, key=lambda entry: len(entry[0]), default=("", "unknown"))[1]

@@ -1,0 +1,55 @@
+"""Starts and ends the worker processes of a benchmark."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from penstock.domain.errors import PenstockError
+from penstock.store.params import History
+
+Child = subprocess.Popen[str]
+
+
+@contextmanager
+def children(address: str, history: History, count: int, mode: str) -> Iterator[list[Child]]:
+    """Worker processes that are ready to begin; ended and waited for, whatever happens."""
+    command = [sys.executable, "-m", "penstock.cli.bench.child", address, history, mode]
+    started = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
+    ]
+    try:
+        for child in started:
+            if _line(child) != "ready":
+                raise PenstockError("a worker process of the benchmark did not start")
+        yield started
+    finally:
+        for child in started:
+            child.send_signal(signal.SIGTERM)
+        for child in started:
+            child.communicate()
+
+
+def begin(started: list[Child]) -> None:
+    for child in started:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+
+
+def drain_seconds(started: list[Child]) -> float:
+    """How long the processes take together to drain the store."""
+    begun = time.perf_counter()
+    begin(started)
+    for child in started:
+        _line(child)
+    return time.perf_counter() - begun
+
+
+def _line(child: Child) -> str:
+    assert child.stdout is not None
+    return child.stdout.readline().strip()

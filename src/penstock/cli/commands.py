@@ -1,0 +1,55 @@
+"""The list of commands. Each is imported when it is called, so that every one starts fast."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+# name: (module, what it defines there, one line for the overview)
+COMMANDS = {
+    "worker": ("penstock.cli.worker", "worker", "Run a worker until Ctrl-C or SIGTERM."),
+    "start": ("penstock.cli.start", "start", "Run all that exists in one process."),
+    "enqueue": ("penstock.cli.enqueue", "enqueue", "Enqueue a job by name and print its id."),
+    "jobs": ("penstock.cli.jobs", "jobs", "Look at jobs, follow them, cancel them, retry them."),
+    "dead": ("penstock.cli.dead", "dead", "Dead letters: jobs that will not be tried again by themselves."),
+    "counts": ("penstock.cli.counts", "counts", "Count the jobs by state, and by type or queue."),
+    "migrate": ("penstock.cli.migrate", "migrate", "Make a store, or bring an old one to this version."),
+    "bench": ("penstock.cli.bench_command", "bench", "Measure enqueueing, draining and pickup latency."),
+    "demo": ("penstock.cli.demo", "demo", "A tour of about ten seconds that ends by itself."),
+}
+SETTINGS: dict[str, Any] = {
+    "no_args_is_help": True,
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+
+class Commands(TyperGroup):
+    """A group whose commands are known by name and loaded on demand."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        module, name, _ = COMMANDS[cmd_name]
+        return built(cmd_name, getattr(import_module(module), name))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, overview) for name, (_, _, overview) in COMMANDS.items()])
+
+
+def built(name: str, command: Any) -> Any:
+    """The command, from a function or from a group of functions."""
+    if isinstance(command, typer.Typer):
+        group = typer.main.get_command(command)
+        group.name = name
+        return group
+    alone = typer.Typer(add_completion=False, **{**SETTINGS, "no_args_is_help": False})
+    alone.command(name)(command)
+    return typer.main.get_command(alone)

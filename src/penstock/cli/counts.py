@@ -1,0 +1,84 @@
+"""`penstock counts`: how many jobs there are, by state."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli.guard import guarded
+from penstock.cli.options import AsJson, StoreUrl
+
+if TYPE_CHECKING:
+    from penstock.store.params import Count
+
+
+class By(StrEnum):
+    STATE = "state"
+    TYPE = "type"
+    QUEUE = "queue"
+
+
+@guarded
+def counts(
+    by: Annotated[By, typer.Option("--by", help="What to count by.")] = By.STATE,
+    as_json: AsJson = False,
+    store: StoreUrl = None,
+) -> None:
+    """Count the jobs by state, and by type or queue.
+
+    \b
+    penstock counts --store sqlite:///jobs.db
+    penstock counts --by type --json
+    """
+    from penstock.cli.output import print_json
+    from penstock.cli.storage import existing_store
+
+    with existing_store(store) as opened:
+        found = opened.count_jobs().wait()
+        address = opened.info.address
+    total = sum(count.jobs for count in found)
+    if as_json:
+        print_json({"by": by.value, "counts": _tally(found, by), "total": total, "store": address})
+    else:
+        _show(found, by, total, address)
+
+
+def _tally(found: list[Count], by: By) -> dict[str, int] | dict[str, dict[str, int]]:
+    return by_state(found) if by is By.STATE else _groups(found, by)
+
+
+def by_state(found: list[Count]) -> dict[str, int]:
+    """Every state, also those without jobs."""
+    from penstock.domain.job import State
+
+    tally = {state.value: 0 for state in State}
+    for count in found:
+        tally[count.state.value] += count.jobs
+    return tally
+
+
+def _groups(found: list[Count], by: By) -> dict[str, dict[str, int]]:
+    groups: dict[str, list[Count]] = {}
+    for count in found:
+        groups.setdefault(count.type if by is By.TYPE else count.queue, []).append(count)
+    return {name: by_state(groups[name]) for name in sorted(groups)}
+
+
+def _show(found: list[Count], by: By, total: int, address: str) -> None:
+    from penstock.cli.output import plural, show, state_text, table
+
+    if by is By.STATE:
+        made = table("state", "jobs")
+        made.columns[1].justify = "right"
+        for state, jobs in by_state(found).items():
+            made.add_row(state_text(state), f"{jobs:,}")
+    else:
+        used = [state for state, jobs in by_state(found).items() if jobs]
+        made = table(by.value, *used)
+        for column in made.columns[1:]:
+            column.justify = "right"
+        for name, states in _groups(found, by).items():
+            made.add_row(name, *(f"{states[state]:,}" for state in used))
+    show(made, f"{plural(total, 'job')} in {address}")

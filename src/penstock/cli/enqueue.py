@@ -1,0 +1,131 @@
+"""`penstock enqueue`: stores one job by the name of its type; the handler need not be here."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli.guard import guarded
+from penstock.cli.options import AsJson, StoreUrl
+from penstock.domain.errors import ConfigError
+
+if TYPE_CHECKING:
+    from penstock.client import JobHandle
+    from penstock.store.contract import Store
+
+
+@guarded
+def enqueue(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the job type.", show_default=False)],
+    payload: Annotated[
+        str, typer.Argument(metavar="JSON", help="The handler's parameters as a JSON object; - reads stdin.")
+    ] = "{}",
+    delay: Annotated[str | None, typer.Option("--delay", metavar="D", help="Run it this much later: 90s, 5m.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Run it then, such as 2030-01-31T12:00:00Z.")
+    ] = None,
+    priority: Annotated[int | None, typer.Option("--priority", metavar="N", help="-100 to 100; higher first.")] = None,
+    queue: Annotated[str | None, typer.Option("--queue", metavar="NAME")] = None,
+    capability: Annotated[str | None, typer.Option("--capability", metavar="NAME")] = None,
+    attempts: Annotated[int | None, typer.Option("--attempts", metavar="N", help="Runs, the first included.")] = None,
+    timeout: Annotated[str | None, typer.Option("--timeout", metavar="D", help="Limit for one attempt.")] = None,
+    ttl: Annotated[str | None, typer.Option("--ttl", metavar="D", help="Expire if not begun by then.")] = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", metavar="ORG[/WORKSPACE]")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")] = None,
+    unique: Annotated[str | None, typer.Option("--unique", metavar="KEY", help="At most one job of this key.")] = None,
+    job_id: Annotated[
+        str | None, typer.Option("--id", metavar="UUID", help="Your own id: sending it twice makes one job.")
+    ] = None,
+    as_json: AsJson = False,
+    store: StoreUrl = None,
+) -> None:
+    """Enqueue a job by name and print its id.
+
+    \b
+    penstock enqueue send_email '{"to": "a@b.c"}' --store sqlite:///jobs.db
+    penstock enqueue send_email '{"to": "a@b.c"}' --delay 5m --priority 10
+    cat payload.json | penstock enqueue import_orders -
+    """
+    from penstock.cli.storage import existing_store
+
+    arguments = parse_payload(sys.stdin.read() if payload == "-" else payload)
+    given = {"delay": delay, "priority": priority, "queue": queue, "capability": capability, "attempts": attempts,
+             "timeout": timeout, "ttl": ttl, "id": job_id}  # fmt: skip
+    options = {key: value for key, value in given.items() if value is not None} | _built(at, tenant, tag, unique)
+    with existing_store(store) as opened:
+        handle, known = _store_job(opened, name, arguments, options)
+        _report(handle, name, known, as_json)
+
+
+def _built(at: str | None, tenant: str | None, tags: list[str] | None, unique: str | None) -> dict[str, Any]:
+    """Options that are values of their own."""
+    from penstock.cli.moments import parse_moment
+    from penstock.domain.options import Tenant, Unique
+
+    options: dict[str, Any] = {}
+    if at is not None:
+        options["at"] = parse_moment(at, "--at")
+    if tenant is not None:
+        org, _, workspace = tenant.partition("/")
+        options["tenant"] = Tenant(org, workspace or None)
+    if tags:
+        options["tags"] = tags
+    if unique is not None:
+        options["unique"] = Unique(unique)
+    return options
+
+
+def _store_job(store: Store, name: str, payload: dict[str, Any], options: Any) -> tuple[JobHandle[Any], bool]:
+    from penstock.app import App
+
+    app = App(store)
+    handle = app.enqueue(name, payload, **options)
+    return handle, name in app.client.types
+
+
+def _report(handle: JobHandle[Any], name: str, known: bool, as_json: bool) -> None:
+    from penstock.cli.output import print_json
+
+    if as_json:
+        print_json({"id": handle.id, "created": handle.created, "type": name, "type_known": known})
+        return
+    typer.echo(handle.id)
+    if not handle.created:
+        typer.echo("note: this job was stored before; nothing new was stored", err=True)
+    if not known:
+        typer.echo(f"note: no worker has declared the type {name!r} in this store so far; the job waits", err=True)
+
+
+def parse_payload(text: str) -> dict[str, Any]:
+    """The JSON object in `text`, or an error that points at the place."""
+    import json
+
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            f"the payload is not JSON: {error.msg} at line {error.lineno}, column {error.colno}, before "
+            f'{_excerpt(text, error.pos)}; in a shell put it in single quotes: \'{{"to": "a@b.c"}}\''
+        ) from None
+    except RecursionError:
+        raise ConfigError("the payload is nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ConfigError(
+            f"the payload is a JSON {_KINDS.get(type(value), 'value')}: give an object with the handler's parameters "
+            'by name, such as \'{"to": "a@b.c"}\''
+        )
+    return value
+
+
+_KINDS: dict[type, str] = {list: "array", str: "string", int: "number", float: "number", bool: "boolean"}
+
+
+def _excerpt(text: str, position: int) -> str:
+    rest = text[position : position + 20]
+    return repr(rest) if rest else "the end of the text"
+
+
+def _refuse_constant(word: str) -> None:
+    raise ConfigError(f"the payload holds {word}, which is not JSON: use null or a text")

@@ -1,0 +1,55 @@
+"""What a command's end looks like from outside: exit codes, one line per error, no traceback for what is expected."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import NoReturn, ParamSpec, TypeVar
+
+import typer
+
+from penstock.domain.errors import ConfigError, PenstockError, UsageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
+
+
+def guarded(command: Callable[P, R]) -> Callable[P, R]:
+    """The command with its errors turned into exit codes. A closed pipe is the reader's choice, not an error."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except PenstockError as error:
+            fail(str(error), WRONG_USE if isinstance(error, (ConfigError, UsageError)) else FAILED)
+        except BrokenPipeError:
+            discard_stdout()
+            raise typer.Exit(0) from None
+        except KeyboardInterrupt as interrupt:
+            # What was cut off may say what is worth knowing, such as the ids of jobs that may have been stored.
+            for note in getattr(interrupt, "__notes__", ()):
+                typer.echo(note, err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
+def fail(message: str, code: int = FAILED) -> NoReturn:
+    """Say in one red line what is wrong, and leave."""
+    line = " ".join(message.split("\n"))
+    typer.secho(f"error: {line}", fg="red", err=True, color=False if "NO_COLOR" in os.environ else None)
+    raise typer.Exit(code) from None
+
+
+def discard_stdout() -> None:
+    """Nobody reads any more: let what is still buffered go nowhere, also at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    finally:
+        os.close(nowhere)

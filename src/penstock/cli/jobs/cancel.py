@@ -1,0 +1,43 @@
+"""`penstock jobs cancel`: stops a job, as far as that is possible, and says how far that is."""
+
+from __future__ import annotations
+
+import typer
+
+from penstock.cli.guard import fail, guarded
+from penstock.cli.options import AsJson, JobId, StoreUrl
+
+WAITING = "it waits, so it is cancelled at once"
+RUNNING = (
+    "it has begun, so it is asked to stop: an async handler is cancelled where it awaits; "
+    "a plain one runs in a thread, sees ctx.cancelled and ends when it heeds that"
+)
+
+
+@guarded
+def cancel_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -> None:
+    """Cancel a job. A waiting one ends at once.
+
+    A running one is asked to stop: async handlers are cancelled, plain ones (in threads) see ctx.cancelled.
+
+    \b
+    penstock jobs cancel 0198c0de-0000-7000-8000-000000000000
+    """
+    from penstock.cli.output import print_json
+    from penstock.cli.storage import existing_store, read_job
+    from penstock.domain.job import FINAL, State
+    from penstock.store.params import CancelJob
+
+    with existing_store(store) as opened:
+        job = read_job(opened, job_id)
+        if job.state not in FINAL and not as_json:
+            held = job.state in (State.CLAIMED, State.RUNNING)
+            typer.echo(f"{job.type} is {job.state}: {RUNNING if held else WAITING}")
+        done = opened.cancel_job(CancelJob(job.id, actor="operator")).wait()
+    asked = done.after not in FINAL
+    if done.before in FINAL and done.before is not State.CANCELLED:
+        fail(f"job {job.id} is {done.before} already: there is nothing to cancel")
+    if as_json:
+        print_json({"id": job.id, "before": done.before, "after": done.after, "asked_to_stop": asked})
+    else:
+        typer.echo(f"asked to stop: penstock jobs watch {job.id}" if asked else f"{job.id} is cancelled")

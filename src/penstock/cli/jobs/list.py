@@ -1,0 +1,100 @@
+"""`penstock jobs list`: a page of jobs, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli.guard import guarded
+from penstock.cli.options import AsJson, QueueFilter, StoreUrl, TenantFilter, TypeFilter
+
+if TYPE_CHECKING:
+    from penstock.domain.job import Job, State
+
+LIMIT_MAX = 10_000
+
+
+@guarded
+def list_jobs(
+    state: Annotated[
+        str | None,
+        typer.Option("--state", metavar="A,B", help="pending, scheduled, running, completed, dead, cancelled, …"),
+    ] = None,
+    type: TypeFilter = None,
+    queue: QueueFilter = None,
+    tenant: TenantFilter = None,
+    tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only jobs with this tag.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=LIMIT_MAX, help="Jobs a page.")] = 20,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="ID", help="The next page: the last id of the one before.")
+    ] = None,
+    as_json: AsJson = False,
+    store: StoreUrl = None,
+) -> None:
+    """List jobs, newest first.
+
+    \b
+    penstock jobs list --store sqlite:///jobs.db
+    penstock jobs list --state running,pending --type send_email
+    penstock jobs list --state failed --json
+    """
+    from penstock.cli.output import print_json
+    from penstock.cli.storage import existing_store
+    from penstock.domain.ids import check_id
+    from penstock.store.params import ListJobs
+
+    wanted = ListJobs(
+        states=_states(state),
+        type=type,
+        queue=queue,
+        tenant=tenant,
+        tag=tag,
+        before=None if before is None else check_id(before),
+        limit=limit + 1,
+    )
+    with existing_store(store) as opened:
+        found = opened.list_jobs(wanted).wait()
+        address = opened.info.address
+    page, more = found[:limit], len(found) > limit
+    if as_json:
+        print_json({"jobs": page, "next": page[-1].id if more else None, "store": address})
+    else:
+        _show(page, more, address)
+
+
+def _states(words: str | None) -> frozenset[State] | None:
+    from penstock.domain.job import states_named
+
+    if words is None:
+        return None
+    return frozenset().union(*(states_named(word.strip().lower()) for word in words.split(",")))
+
+
+def _show(page: list[Job], more: bool, address: str) -> None:
+    from penstock.cli.output import age, plural, show, state_text, table, text
+
+    made = table("id", "type", "state", "queue", "try", "created", "note")
+    for job in page:
+        made.add_row(
+            job.id, job.type, state_text(job.state), job.queue, f"{job.attempt}/{job.max_attempts}",
+            age(job.created_at), text(note(job), 100),
+        )  # fmt: skip
+    if page:
+        show(made)
+    show(f"{plural(len(page), 'job')} in {address}" + (f"; older ones: --before {page[-1].id}" if more else ""))
+
+
+def note(job: Job) -> str:
+    """The one thing that a person would want to know next."""
+    from penstock.cli.output import age
+    from penstock.domain.job import FINAL, State
+
+    if job.error is not None and job.state is not State.COMPLETED:
+        return f"{job.error.type}: {job.error.message}"
+    if job.progress is not None and job.state not in FINAL:
+        percent = "" if job.progress.percent is None else f"{job.progress.percent:g} %"
+        return f"{percent} {job.progress.phase or ''}".strip()
+    if job.state is State.SCHEDULED:
+        return f"due {age(job.due_at)}"
+    return job.reason or ""

@@ -1,0 +1,113 @@
+"""`penstock jobs show`: everything about one job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from penstock.cli.guard import guarded
+from penstock.cli.options import AsJson, JobId, StoreUrl
+
+if TYPE_CHECKING:
+    from penstock.domain.job import Job, Transition
+    from penstock.store.contract import Store
+
+# These are long and come after the rest, each under its own heading.
+LONG = ("payload", "result", "error")
+
+
+@guarded
+def show_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -> None:
+    """Show everything about one job: options, times, progress, result, error with its stack, history.
+
+    \b
+    penstock jobs show 0198c0de-0000-7000-8000-000000000000 --store sqlite:///jobs.db
+    """
+    from penstock.cli.storage import existing_store, read_job
+
+    with existing_store(store) as opened:
+        print_job(opened, read_job(opened, job_id), as_json)
+
+
+def print_job(store: Store, job: Job, as_json: bool) -> None:
+    import msgspec
+
+    from penstock.cli.output import print_json
+
+    history = store.read_history(job.id).wait()
+    if as_json:
+        print_json({**msgspec.to_builtins(job), "history": history})
+    else:
+        _print_fields(job, store.info.address)
+        _print_long(job)
+        _print_history(history)
+
+
+def _print_fields(job: Job, address: str) -> None:
+    from penstock.cli.output import clean
+
+    names = [name for name in job.__struct_fields__ if name not in LONG]
+    width = max(map(len, names)) + 2
+    for name in names:
+        typer.echo(f"{name:<{width}}{clean(_field(getattr(job, name)))}".rstrip())
+    typer.echo(f"{'store':<{width}}{address}")
+
+
+def _field(value: Any) -> str:
+    from datetime import datetime
+
+    from penstock.cli.output import age, moment
+    from penstock.domain.job import Progress
+    from penstock.domain.options import Tenant
+
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case datetime():
+            return f"{moment(value)} ({age(value)})"
+        case Tenant():
+            return value.org if value.workspace is None else f"{value.org}/{value.workspace}"
+        case Progress():
+            return _json(value)
+        case tuple():
+            return ", ".join(value) or "-"
+        case _:
+            return str(value)
+
+
+def _print_long(job: Job) -> None:
+    from penstock.cli.output import clean
+    from penstock.domain.job import State
+
+    typer.echo(f"\npayload\n{clean(_json(job.payload))}")
+    if job.state is State.COMPLETED:
+        typer.echo(f"\nresult\n{clean(_json(job.result))}")
+    if job.error is not None:
+        facts = [f"code {job.error.code}"] if job.error.code else []
+        facts += ["transient"] if job.error.transient else []
+        more = f" ({', '.join(facts)})" if facts else ""
+        typer.echo(f"\nerror\n{clean(f'{job.error.type}: {job.error.message}{more}')}")
+        if job.error.stack:
+            typer.echo(clean(job.error.stack.rstrip()))
+
+
+def _json(value: Any) -> str:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _print_history(history: list[Transition]) -> None:
+    from penstock.cli.output import moment, show, table, text
+
+    if not history:
+        return
+    made = table("at", "event", "try", "worker", "reason")
+    for step in history:
+        reason = step.reason or (f"{step.error.type}: {step.error.message}" if step.error else "")
+        made.add_row(moment(step.at), step.event, str(step.attempt), step.worker_id or "", text(reason, 200))
+    typer.echo("\nhistory")
+    show(made)

@@ -1,0 +1,113 @@
+"""`penstock jobs watch`: follows one job to its end. It only looks: leaving it changes nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from penstock.cli.guard import FAILED, fail, guarded
+from penstock.cli.options import AsJson, JobId, StoreUrl
+
+if TYPE_CHECKING:
+    from penstock.domain.job import Job
+    from penstock.store.contract import Store
+
+LOOK_SECONDS = 0.05
+# What time alone changes (a scheduled job becomes due) moves no counter, so look anyway now and then.
+LOOK_ANYWAY_SECONDS = 1.0
+
+
+@guarded
+def watch_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -> None:
+    """Follow a job until it ends. Exit code 0 if it completed, 1 otherwise. Ctrl-C leaves the job alone.
+
+    \b
+    penstock jobs watch 0198c0de-0000-7000-8000-000000000000
+    """
+    from penstock.cli.output import print_json
+    from penstock.cli.storage import existing_store, read_job
+    from penstock.domain.job import State
+
+    with existing_store(store) as opened:
+        last = _follow(opened, read_job(opened, job_id), quiet=as_json)
+        if as_json:
+            print_json(last)
+        else:
+            _say_end(last)
+    if last.state is not State.COMPLETED:
+        raise typer.Exit(FAILED)
+
+
+def _follow(store: Store, job: Job, quiet: bool) -> Job:
+    from penstock.cli.output import console
+
+    out = console()
+    if out.is_terminal and not quiet:
+        return _follow_with_bar(store, job)
+    said = ""
+    for job in _looks(store, job):  # noqa: B020 — the newest look is the answer
+        line = _line(job)
+        if not quiet and line != said:
+            typer.echo(line)
+            said = line
+    return job
+
+
+def _follow_with_bar(store: Store, job: Job) -> Job:
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    from penstock.cli.output import clean, console, one_line
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(),
+               TimeElapsedColumn())  # fmt: skip
+    with Progress(*columns, console=console(), transient=True) as bar:
+        task = bar.add_task(job.type, total=None)
+        for job in _looks(store, job):  # noqa: B020 — the newest look is the answer
+            percent = job.progress.percent if job.progress else None
+            description = clean(one_line(_line(job), 60))
+            bar.update(task, description=description, completed=percent or 0, total=None if percent is None else 100)
+    return job
+
+
+def _looks(store: Store, job: Job) -> Iterator[Job]:
+    """The job now and whenever it may have changed, up to its end."""
+    from penstock.domain.job import FINAL
+
+    yield job
+    seen, looked = -1, 0.0
+    while job.state not in FINAL:
+        version = store.version()
+        if version != seen or time.monotonic() - looked >= LOOK_ANYWAY_SECONDS:
+            seen, looked = version, time.monotonic()
+            found = store.read_job(job.id).wait()
+            if found is None:
+                fail(f"job {job.id} is no longer stored: it has ended and its type does not keep outcomes")
+            job = found
+            yield job
+        else:
+            time.sleep(LOOK_SECONDS)
+
+
+def _line(job: Job) -> str:
+    from penstock.cli.jobs.list import note
+    from penstock.cli.output import clean, one_line
+
+    tries = f" (attempt {job.attempt} of {job.max_attempts})" if job.attempt else ""
+    said = note(job) if job.progress else ""
+    return clean(one_line(f"{job.type} {job.state}{tries} {said}".rstrip()))
+
+
+def _say_end(job: Job) -> None:
+    import msgspec
+
+    from penstock.cli.output import clean, one_line
+    from penstock.domain.job import State
+
+    if job.state is State.COMPLETED:
+        typer.echo(f"completed: {clean(msgspec.json.encode(job.result).decode())}")
+        return
+    error = f"; {job.error.type}: {job.error.message}" if job.error else ""
+    typer.echo(f"{job.state}: {clean(one_line(f'{job.reason or chr(45)}{error}'))}; see: penstock jobs show {job.id}")

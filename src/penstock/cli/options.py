@@ -1,0 +1,31 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+StoreUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="URL", envvar="PENSTOCK_STORE", help="Such as sqlite:///jobs.db.", show_default=False
+    ),
+]  # fmt: skip
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+JobId = Annotated[str, typer.Argument(metavar="ID", help="The job's id.", show_default=False)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for a confirmation.")]
+Force = Annotated[bool, typer.Option("--force", help="Also those that were retried before.")]
+Target = Annotated[
+    str, typer.Argument(metavar="MODULE:APP", help="Where the App is, such as tasks:app.", show_default=False)
+]
+TypeFilter = Annotated[str | None, typer.Option("--type", metavar="NAME", help="Only jobs of this type.")]
+QueueFilter = Annotated[str | None, typer.Option("--queue", metavar="NAME", help="Only jobs in this queue.")]
+TenantFilter = Annotated[str | None, typer.Option("--tenant", metavar="ORG", help="Only jobs of this tenant.")]
+ErrorFilter = Annotated[
+    str | None, typer.Option("--error", metavar="TEXT", help="Only those whose error contains this.")
+]
+BeforeFilter = Annotated[
+    str | None,
+    typer.Option("--before", metavar="TIME", help="Only those that ended before, such as 2030-01-31T12:00:00Z."),
+]

@@ -1,0 +1,104 @@
+"""How things look: tables and texts for people, one JSON document for programs."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+PLAIN_WIDTH = 1000
+ID_WIDTH = 36
+STATE_STYLES = {
+    "pending": "cyan", "scheduled": "blue", "blocked": "yellow", "claimed": "magenta", "running": "magenta",
+    "completed": "green", "dead": "red", "expired": "red", "cancelled": "yellow",
+}  # fmt: skip
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that never folds lines for programs, and leaves a closed pipe to the command's guard."""
+    from rich.console import Console
+
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # it is called while BrokenPipeError is handled
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Terminal(
+        file=stream, width=None if stream.isatty() else PLAIN_WIDTH, highlight=False, markup=False, emoji=False
+    )
+
+
+def print_json(document: Any) -> None:
+    import msgspec
+
+    sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
+
+
+def show(*parts: RenderableType) -> None:
+    """Print for people."""
+    out = console()
+    for part in parts:
+        out.print(part, soft_wrap=isinstance(part, str))
+
+
+def table(*columns: str) -> Table:
+    """A table without lines whose ids are never folded. A column named `id` or `new id` holds ids."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    for name in columns:
+        if name in ("id", "new id"):
+            made.add_column(name, no_wrap=True, min_width=ID_WIDTH)
+        else:
+            made.add_column(name, no_wrap=True, overflow="ellipsis")
+    return made
+
+
+def state_text(state: str) -> Text:
+    from rich.text import Text
+
+    return Text(state, style=STATE_STYLES.get(state, ""))
+
+
+def text(value: object, limit: int | None = None) -> Text:
+    """Foreign text, made safe for a terminal: nothing in it moves the cursor, colours or folds."""
+    from rich.text import Text
+
+    return Text(clean(one_line(str(value), limit)))
+
+
+def one_line(value: str, limit: int | None = None) -> str:
+    line = " ".join(value.split())
+    return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+
+
+def clean(value: str) -> str:
+    """Control characters in their escaped spelling; line breaks and tabs stay."""
+    from penstock.observe.logs import printable
+
+    return printable(value, keep="\n\t")
+
+
+def moment(value: datetime | None) -> str:
+    return "" if value is None else value.astimezone().isoformat(sep=" ", timespec="seconds")
+
+
+def age(value: datetime | None) -> str:
+    """How long ago, or in how long, in one unit: `3m ago`, `in 2h`."""
+    if value is None:
+        return ""
+    seconds = (datetime.now(UTC) - value).total_seconds()
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+        if abs(seconds) >= size or size == 1:
+            number = int(abs(seconds) // size)
+            return f"{number}{unit} ago" if seconds >= 0 else f"in {number}{unit}"
+    return ""
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,52 @@
+"""The store that a command without an App works on: named by --store or PENSTOCK_STORE, and never made by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from penstock.domain.errors import ConfigError, StoreMissing, UnknownJob
+
+if TYPE_CHECKING:
+    from penstock.domain.job import Job
+    from penstock.store.contract import Store
+
+
+def required(url: str | None) -> str:
+    if not url:
+        raise ConfigError("which store? Give --store URL (such as sqlite:///jobs.db) or set PENSTOCK_STORE")
+    return url
+
+
+@contextmanager
+def existing_store(url: str | None) -> Iterator[Store]:
+    """The store behind the URL, closed at the end. One that does not exist is an error, also in a file of others."""
+    from penstock.store.open import open_store
+
+    address = required(url)
+    store = open_store(address, create=False)
+    try:
+        if store.migration_status().current == 0:
+            raise StoreMissing(
+                f"there is no store at {place(store, address)}; check the path (a relative one starts at the current "
+                f"folder), or make one with: penstock migrate --store {address}"
+            )
+        yield store
+    finally:
+        store.close()
+
+
+def place(store: Store, address: str) -> str:
+    """Where the store is, without opening it: the absolute path of a file, else the address."""
+    return str(getattr(store, "path", address))
+
+
+def read_job(store: Store, job_id: str) -> Job:
+    """The job, or an error that says that there is none."""
+    from penstock.domain.ids import check_id
+
+    job = store.read_job(check_id(job_id)).wait()
+    if job is None:
+        raise UnknownJob(f"no job has the id {job_id} in {store.info.address}; retention may have removed it")
+    return job

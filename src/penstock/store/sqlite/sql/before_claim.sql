@@ -1,0 +1,7 @@
+-- All that a claim must know first, in one row.
+SELECT
+    (SELECT status FROM penstock_worker WHERE session = :session),
+    (SELECT min(due_at) FROM penstock_scheduled),
+    (SELECT min(expires_at) FROM penstock_ttl),
+    (SELECT coalesce(max(lane), 0) FROM penstock_lane),
+    (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'penstock_lease')

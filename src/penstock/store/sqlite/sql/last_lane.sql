@@ -1,1 +1,0 @@
-SELECT coalesce(max(lane), 0) FROM penstock_lane

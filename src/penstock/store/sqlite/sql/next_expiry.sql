@@ -1,1 +1,0 @@
-SELECT min(expires_at) FROM penstock_ttl

@@ -1,1 +1,0 @@
-UPDATE penstock_meta SET value = :token WHERE key = 'token'

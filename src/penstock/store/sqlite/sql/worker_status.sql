@@ -1,1 +1,0 @@
-SELECT status FROM penstock_worker WHERE session = :session

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import pytest
+
+from penstock import App, State, Tenant
+from tests.cli.conftest import Call, Shell, run_all
+
+OWN_ID = str(uuid.uuid5(uuid.NAMESPACE_DNS, "example.com"))
+
+
+def test_the_id_is_printed_and_the_job_is_stored(call: Call, app: App) -> None:
+    outcome = call("enqueue", "greet", '{"name": "you"}')
+    assert outcome.code == 0
+    job = app.get(outcome.out.strip()).read()
+    assert (job.type, job.payload, job.state) == ("greet", {"name": "you"}, State.PENDING)
+
+
+def test_every_option_reaches_the_job(call: Call, app: App) -> None:
+    options = ["--delay", "5m", "--priority", "7", "--queue", "mail", "--attempts", "9", "--capability", "media",
+               "--tenant", "acme/eu", "--tag", "a", "--tag", "b", "--unique", "k-1", "--ttl", "1h", "--timeout", "9s",
+               "--id", OWN_ID]  # fmt: skip
+    assert call("enqueue", "greet", "{}", *options).out.strip() == OWN_ID
+    job = app.get(OWN_ID).read()
+    assert (job.priority, job.queue, job.max_attempts, job.capability) == (7, "mail", 9, "media")
+    assert (job.tenant, job.tags, job.keys, job.state) == (Tenant("acme", "eu"), ("a", "b"), ("k-1",), State.SCHEDULED)
+
+
+def test_a_moment_with_its_zone_is_kept(call: Call, app: App) -> None:
+    job_id = call("enqueue", "greet", "{}", "--at", "2090-01-31T12:00:00+02:00").out.strip()
+    assert app.get(job_id).read().due_at.isoformat() == "2090-01-31T10:00:00+00:00"
+
+
+def test_json_is_one_document_and_an_id_sent_twice_makes_one_job(call: Call, app: App) -> None:
+    assert call("enqueue", "greet", "{}", "--id", OWN_ID, "--json").json["created"] is True
+    again = call("enqueue", "greet", "{}", "--id", OWN_ID, "--json")
+    assert again.json["created"] is False
+    assert len(call("jobs", "list", "--json").json["jobs"]) == 1
+    assert "stored before" in call("enqueue", "greet", "{}", "--id", OWN_ID).err
+
+
+def test_a_type_that_no_worker_has_declared_is_noted_beside_the_answer(call: Call, app: App) -> None:
+    outcome = call("enqueue", "graet", "{}")
+    assert outcome.code == 0
+    assert "no worker has declared the type 'graet'" in outcome.err
+    assert len(outcome.out.split()) == 1
+    app.enqueue("greet", {"name": "first"})
+    run_all(app)
+    assert call("enqueue", "greet", "{}").err == ""
+
+
+def test_the_payload_can_come_from_stdin(shell: Shell, app: App) -> None:
+    outcome = shell.run("enqueue", "greet", "-", stdin='{"name": "pipe"}', env={"PENSTOCK_STORE": "sqlite:///jobs.db"})
+    assert app.get(outcome.out.strip()).read().payload == {"name": "pipe"}
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ('{"name": }', "line 1, column 10"),
+        ('{\n "name": nope}', "line 2, column 10, before 'nope}'"),
+        ('{"name": 1', "the end of the text"),
+        ("", "line 1, column 1"),
+        ("[1]", "JSON array"),
+        ('"text"', "JSON string"),
+        ("null", "give an object"),
+        ('{"x": NaN}', "NaN"),
+        ('{"x": -Infinity}', "-Infinity"),
+        ('{"x": ' + "[" * 100_000 + "}", "nested too deeply"),
+    ],
+)  # fmt: skip
+def test_wrong_json_says_where(call: Call, app: App, payload: str, words: str) -> None:
+    outcome = call("enqueue", "greet", payload)
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: ")
+    assert words in outcome.err
+    assert outcome.out == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--delay", "later"], "delay='later'"),
+        (["--at", "tomorrow"], "--at 'tomorrow' is not a time"),
+        (["--at", "2030-01-01T00:00:00"], "has no time zone"),
+        (["--at", "2030-01-01T00:00:00Z", "--delay", "1s"], "exclude each other"),
+        (["--priority", "101"], "priority=101"),
+        (["--priority", "high"], "--priority"),
+        (["--attempts", "0"], "attempts=0"),
+        (["--id", "7"], "not a job id"),
+        (["--queue", "a b"], "queue='a b'"),
+        (["--unique", ""], "unique key ''"),
+    ],
+    ids=str,
+)
+def test_wrong_options_are_usage_errors_that_name_them(call: Call, app: App, options: list[str], words: str) -> None:
+    outcome = call("enqueue", "greet", "{}", *options)
+    assert outcome.code == 2
+    assert words in outcome.err
+    assert call("jobs", "list", "--json").json["jobs"] == []
+
+
+def test_a_payload_over_the_limit_is_a_failure(shell: Shell, app: App) -> None:
+    text = '{"name": "' + "x" * 2_000_000 + '"}'
+    outcome = shell.run("enqueue", "greet", "-", stdin=text, env={"PENSTOCK_STORE": "sqlite:///jobs.db"})
+    assert outcome.code == 1
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_missing_store_is_not_made(call: Call, tmp_path: Path) -> None:
+    outcome = call("enqueue", "greet", "{}")
+    assert outcome.code == 1
+    assert "penstock migrate" in outcome.err
+    assert list(tmp_path.iterdir()) == []

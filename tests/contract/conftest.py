@@ -1,0 +1,74 @@
+"""Fixtures of the contract suite: every test runs once per engine, on a fresh store with a clock that it moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.store.call import Call
+from tests.contract.clock import FakeClock
+from tests.contract.engines import ENGINES, Engine
+from tests.contract.world import World
+
+OpenAgain = Callable[[], World]
+CarryOut = Callable[[Call[Any]], Any]
+
+
+@pytest.fixture(params=ENGINES, ids=lambda engine: engine.name)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    found: Engine = request.param
+    return found
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def open_again(engine: Engine, clock: FakeClock, tmp_path: Path) -> Iterator[OpenAgain]:
+    """Opens one more handle to the same store, as another process would."""
+    address = engine.fresh(tmp_path)
+    opened: list[World] = []
+
+    def open_one() -> World:
+        opened.append(World(engine.open(address, clock), clock))
+        return opened[-1]
+
+    yield open_one
+    for world in opened:
+        world.store.close()
+    engine.drop(address)
+
+
+@pytest.fixture
+def world(open_again: OpenAgain) -> World:
+    return open_again()
+
+
+@pytest.fixture
+def session(world: World) -> int:
+    """A registered worker."""
+    return world.register()
+
+
+def waited(call: Call[Any]) -> Any:
+    return call.wait()
+
+
+def awaited(call: Call[Any]) -> Any:
+    async def main() -> Any:
+        return await call
+
+    return asyncio.run(main())
+
+
+@pytest.fixture(params=[waited, awaited])
+def carry_out(request: pytest.FixtureRequest) -> CarryOut:
+    """Both faces of a Call."""
+    found: CarryOut = request.param
+    return found

@@ -1,0 +1,131 @@
+"""Waiting workers are woken by new work of anyone; polling is the floor under lost hints."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from penstock.domain.job import Event
+from penstock.store.contract import Listener
+from penstock.store.params import EnqueueJobs
+from tests.contract.conftest import OpenAgain
+from tests.contract.world import World
+
+NEVER_POLL = 3600.0
+PATIENCE_SECONDS = 10.0
+
+
+async def heard_after(world: World, poll_interval: float, act: Callable[[Listener], Awaitable[object]]) -> bool:
+    """Whether a listener that waits already is woken by what `act` does."""
+    listener = world.store.listen(poll_interval)
+    try:
+        waiting = asyncio.create_task(listener.wait(PATIENCE_SECONDS))
+        await asyncio.sleep(0)
+        await act(listener)
+        return await waiting
+    finally:
+        listener.close()
+
+
+def register_with_bell(world: World, listener: Listener) -> int:
+    return world.register("waiting", bell=listener.bell)
+
+
+def test_a_bell_wakes_before_any_poll(world: World, open_again: OpenAgain) -> None:
+    other = open_again()
+
+    async def act(listener: Listener) -> None:
+        await asyncio.to_thread(register_with_bell, world, listener)
+        await asyncio.to_thread(other.add)
+
+    assert asyncio.run(heard_after(world, NEVER_POLL, act))
+
+
+def test_a_job_that_is_returned_wakes(world: World, session: int) -> None:
+    world.add()
+    claim = world.claim_one(session)
+
+    async def act(listener: Listener) -> None:
+        await asyncio.to_thread(register_with_bell, world, listener)
+        await asyncio.to_thread(world.end, claim, Event.RELEASE)
+
+    assert asyncio.run(heard_after(world, NEVER_POLL, act))
+
+
+def test_a_committed_transaction_wakes(world: World) -> None:
+    def commit() -> None:
+        with world.store.transaction() as tx:
+            world.store.enqueue_jobs(EnqueueJobs([world.new_job()], tx)).wait()
+
+    async def act(listener: Listener) -> None:
+        await asyncio.to_thread(register_with_bell, world, listener)
+        await asyncio.to_thread(commit)
+
+    assert asyncio.run(heard_after(world, NEVER_POLL, act))
+
+
+def test_without_a_bell_the_poll_finds_it(world: World, open_again: OpenAgain) -> None:
+    other = open_again()
+
+    async def act(_: Listener) -> None:
+        await asyncio.to_thread(other.add)
+
+    assert asyncio.run(heard_after(world, 0.01, act))
+
+
+def test_false_after_the_timeout(world: World) -> None:
+    async def main() -> bool:
+        listener = world.store.listen(0.01)
+        try:
+            return await listener.wait(0.05)
+        finally:
+            listener.close()
+
+    assert not asyncio.run(main())
+
+
+def test_what_came_before_the_wait_is_not_missed(world: World) -> None:
+    async def main() -> bool:
+        listener = world.store.listen(0.01)
+        try:
+            await asyncio.to_thread(world.add)
+            return await listener.wait(PATIENCE_SECONDS)
+        finally:
+            listener.close()
+
+    assert asyncio.run(main())
+
+
+def test_many_rings_in_a_row_reach_everyone(world: World) -> None:
+    async def main() -> list[bool]:
+        listeners = [world.store.listen(NEVER_POLL) for _ in range(3)]
+        try:
+            for number, listener in enumerate(listeners):
+                await asyncio.to_thread(world.register, f"w{number}", bell=listener.bell)
+            waiting = [asyncio.create_task(listener.wait(PATIENCE_SECONDS)) for listener in listeners]
+            for _ in range(20):
+                await asyncio.to_thread(world.add)
+            return [await task for task in waiting]
+        finally:
+            for listener in listeners:
+                listener.close()
+
+    assert asyncio.run(main()) == [True, True, True]
+
+
+def test_a_listener_can_be_closed_after_its_store(open_again: OpenAgain) -> None:
+    world = open_again()
+
+    async def main() -> None:
+        listener = world.store.listen(NEVER_POLL)
+        world.store.close()
+        listener.close()
+
+    asyncio.run(main())
+
+
+def test_listening_needs_a_running_loop(world: World) -> None:
+    with pytest.raises(RuntimeError):
+        world.store.listen(1.0)

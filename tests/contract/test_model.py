@@ -1,0 +1,258 @@
+"""A store driven at random, step by step, against a model that knows nothing but domain.job.TRANSITIONS."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from penstock.domain.job import FINAL, Event, State, next_state
+from penstock.domain.options import Backoff
+from penstock.store.params import Claim, ListJobs
+from tests.contract.clock import FakeClock
+from tests.contract.engines import ENGINES, Engine
+from tests.contract.world import STALE_AFTER, World, policy_text
+
+ATTEMPTS = 2
+BACKOFF_SECONDS = 4.0
+WORKERS = ("one", "two")
+
+delays = st.sampled_from([0.0, 1.0, 5.0])
+picks = st.integers(0, 10_000)
+
+
+@dataclass
+class Modelled:
+    """What must be true of one job."""
+
+    id: str
+    priority: int
+    due_at: int
+    expires_at: int | None
+    state: State
+    attempt: int = 0
+    crashes: int = 0
+    held: Claim | None = None
+    holder: str = ""
+    cancel_asked: bool = False
+
+    def take(self, event: Event) -> None:
+        self.state = next_state(self.state, event)
+
+
+class StoreModel(RuleBasedStateMachine):
+    engine: Engine
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.clock = FakeClock()
+        self.address = self.engine.fresh(Path(self.folder.name))
+        self.world = World(self.engine.open(self.address, self.clock), self.clock)
+        self.jobs: list[Modelled] = []
+        self.old_tokens: list[Claim] = []
+        self.sessions = {name: self.world.register(name) for name in WORKERS}
+        self.heard_at = dict.fromkeys(WORKERS, self.clock.now_us())
+        self.lost: set[str] = set()
+        self.last_token = 0
+
+    def teardown(self) -> None:
+        self.world.store.close()
+        self.engine.drop(self.address)
+        self.folder.cleanup()
+
+    # What the model knows
+
+    def held(self) -> list[Modelled]:
+        return [job for job in self.jobs if job.held is not None]
+
+    def pick(self, number: int) -> Modelled:
+        held = self.held()
+        return held[number % len(held)]
+
+    def let_time_pass(self) -> None:
+        for job in self.jobs:
+            if job.state is State.SCHEDULED and job.due_at <= self.clock.now_us():
+                job.take(Event.DUE)
+
+    def give_up(self, job: Modelled) -> Claim:
+        """The job leaves its worker's hands; its token is old from now on."""
+        assert job.held is not None
+        claim, job.held = job.held, None
+        self.old_tokens.append(claim)
+        return claim
+
+    def returned(self, job: Modelled, event: Event, delay: float) -> None:
+        """Back in line, or cancelled if that was asked for."""
+        if job.cancel_asked:
+            job.take(Event.CANCEL)
+            return
+        job.take(event)
+        job.due_at = self.clock.now_us() + int(delay * 1_000_000)
+        if job.state is State.PENDING and delay:
+            raise AssertionError("only a back-off waits")
+        self.let_time_pass()
+
+    # Steps
+
+    @rule(priority=st.integers(-1, 1), delay=delays, ttl=st.sampled_from([None, None, 3.0]))
+    def enqueue(self, priority: int, delay: float, ttl: float | None) -> None:
+        policy = policy_text(attempts=ATTEMPTS, backoff=Backoff(BACKOFF_SECONDS, 1.0, None))
+        job_id = self.world.add(priority=priority, delay=delay, ttl=ttl, policy=policy)
+        due_at = self.clock.now_us() + int(delay * 1_000_000)
+        expires_at = None if ttl is None else due_at + int(ttl * 1_000_000)
+        state = State.SCHEDULED if delay else State.PENDING
+        self.jobs.append(Modelled(job_id, priority, due_at, expires_at, state))
+
+    @rule(seconds=st.sampled_from([0.5, 2.0, 4.0, STALE_AFTER + 1]))
+    def advance(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.let_time_pass()
+
+    @rule(name=st.sampled_from(WORKERS), limit=st.integers(1, 4))
+    def claim(self, name: str, limit: int) -> None:
+        if name in self.lost:
+            return
+        now = self.clock.now_us()
+        for job in self.jobs:
+            overdue = job.expires_at is not None and job.expires_at <= now
+            if overdue and job.state is State.PENDING:
+                job.take(Event.EXPIRE)
+        waiting = [job for job in self.jobs if job.state is State.PENDING]
+        expected = sorted(waiting, key=lambda job: (-job.priority, job.due_at, job.id))[:limit]
+        claims = self.world.claim(self.sessions[name], limit)
+        assert [claim.id for claim in claims] == [job.id for job in expected]
+        for job, claim in zip(expected, claims, strict=True):
+            job.take(Event.CLAIM)
+            job.attempt += 1
+            job.held, job.holder, job.expires_at = claim, name, None
+            assert (claim.attempt, claim.crashes) == (job.attempt, job.crashes)
+            assert claim.token > self.last_token
+            self.last_token = claim.token
+
+    @precondition(lambda self: self.held())
+    @rule(number=picks)
+    def start(self, number: int) -> None:
+        job = self.pick(number)
+        assert job.held is not None
+        assert self.world.start(job.held) == []
+        if job.state is State.CLAIMED:
+            job.take(Event.START)
+
+    @precondition(lambda self: self.held())
+    @rule(number=picks)
+    def complete(self, number: int) -> None:
+        job = self.pick(number)
+        assert self.world.complete(self.give_up(job)) == []
+        job.take(Event.CANCEL if job.cancel_asked else Event.COMPLETE)
+
+    @precondition(lambda self: self.held())
+    @rule(number=picks, delay=delays)
+    def back_off(self, number: int, delay: float) -> None:
+        job = self.pick(number)
+        assert self.world.end(self.give_up(job), Event.BACK_OFF, delay=delay) == []
+        self.returned(job, Event.BACK_OFF, delay)
+
+    @precondition(lambda self: self.held())
+    @rule(number=picks)
+    def release(self, number: int) -> None:
+        job = self.pick(number)
+        assert self.world.end(self.give_up(job), Event.RELEASE) == []
+        job.attempt -= 0 if job.cancel_asked else 1
+        self.returned(job, Event.RELEASE, 0.0)
+
+    @precondition(lambda self: self.held())
+    @rule(number=picks, event=st.sampled_from([Event.FAIL, Event.CANCEL]))
+    def end(self, number: int, event: Event) -> None:
+        job = self.pick(number)
+        assert self.world.end(self.give_up(job), event) == []
+        job.take(Event.CANCEL if job.cancel_asked else event)
+
+    @precondition(lambda self: self.old_tokens)
+    @rule(number=picks, event=st.sampled_from([Event.COMPLETE, Event.BACK_OFF, Event.FAIL, Event.RELEASE]))
+    def finish_with_an_old_token(self, number: int, event: Event) -> None:
+        claim = self.old_tokens[number % len(self.old_tokens)]
+        assert self.world.start(claim) == [claim.token]
+        lost = self.world.complete(claim) if event is Event.COMPLETE else self.world.end(claim, event)
+        assert lost == [claim.token]
+
+    @precondition(lambda self: self.jobs)
+    @rule(number=picks)
+    def cancel(self, number: int) -> None:
+        job = self.jobs[number % len(self.jobs)]
+        before = job.state
+        if job.held is not None:
+            job.cancel_asked = True
+        elif job.state not in FINAL:
+            job.take(Event.CANCEL)
+        found = self.world.cancel(job.id)
+        assert (found.before, found.after) == (before, job.state)
+
+    @rule(name=st.sampled_from(WORKERS))
+    def heartbeat(self, name: str) -> None:
+        assert self.world.heartbeat(self.sessions[name]) is (name not in self.lost)
+        if name not in self.lost:
+            self.heard_at[name] = self.clock.now_us()
+
+    @rule()
+    def recover(self) -> None:
+        before = self.clock.now_us() - int(STALE_AFTER * 1_000_000)
+        stale = {name for name in WORKERS if name not in self.lost and self.heard_at[name] < before}
+        expected = [job for job in self.held() if job.holder in stale]
+        recovered = self.world.recover()
+        assert (set(recovered.workers), set(recovered.jobs)) == (stale, {job.id for job in expected})
+        self.lost |= stale
+        for job in expected:
+            self.crashed(job)
+
+    def crashed(self, job: Modelled) -> None:
+        self.give_up(job)
+        job.crashes += 1
+        if job.attempt >= ATTEMPTS and not job.cancel_asked:
+            job.take(Event.FAIL)
+        else:
+            self.returned(job, Event.BACK_OFF, BACKOFF_SECONDS)
+
+    @precondition(lambda self: self.lost)
+    @rule(name=st.sampled_from(WORKERS))
+    def register_again(self, name: str) -> None:
+        if name in self.lost:
+            self.sessions[name] = self.world.register(name)
+            self.heard_at[name] = self.clock.now_us()
+            self.lost.discard(name)
+
+    # What must hold after every step
+
+    @invariant()
+    def the_store_agrees(self) -> None:
+        stored = {job.id: job for job in self.world.store.list_jobs(ListJobs(limit=10_000)).wait()}
+        found = [(stored[job.id].state, stored[job.id].attempt, stored[job.id].crashes) for job in self.jobs]
+        assert found == [(job.state, job.attempt, job.crashes) for job in self.jobs]
+        assert len(stored) == len(self.jobs)
+
+    @invariant()
+    def the_counts_agree(self) -> None:
+        counts = {count.state: count.jobs for count in self.world.store.count_jobs().wait()}
+        assert counts == dict(Counter(job.state for job in self.jobs))
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_the_store_follows_the_model(engine: Engine) -> None:
+    machine = type("Machine", (StoreModel,), {"engine": engine})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            derandomize=True,
+            max_examples=150,
+            stateful_step_count=40,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -1,0 +1,225 @@
+"""Jobs in the caller's own transaction: they exist if and only if it commits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+
+from penstock.domain.errors import PenstockError
+from penstock.domain.job import State
+from penstock.store.contract import Transaction
+from penstock.store.params import Enqueued, EnqueueJobs, NewJob
+from tests.contract.conftest import CarryOut, OpenAgain
+from tests.contract.world import NOT_STORABLE_AT, World
+
+
+class OnPurpose(Exception):
+    """What the caller's own code raises in these tests."""
+
+
+def enqueue_in(world: World, transaction: object, *jobs: NewJob) -> list[Enqueued]:
+    return world.store.enqueue_jobs(EnqueueJobs(jobs, transaction)).wait()
+
+
+def fail_after(world: World, act: Callable[[Transaction], object]) -> None:
+    """A transaction whose block does something and then raises."""
+
+    def block() -> None:
+        with world.store.transaction() as tx:
+            act(tx)
+            raise OnPurpose
+
+    with pytest.raises(OnPurpose):
+        block()
+
+
+def test_committed_at_the_end_of_the_block(world: World, open_again: OpenAgain, session: int) -> None:
+    other = open_again()
+    job = world.new_job()
+    with world.store.transaction() as tx:
+        assert enqueue_in(world, tx, job) == [Enqueued(job.id, True)]
+        assert other.find(job.id) is None
+    assert other.state(job.id) is State.PENDING
+    assert [claim.id for claim in world.claim(session)] == [job.id]
+
+
+def test_rolled_back_on_an_error(world: World, session: int) -> None:
+    job = world.new_job(type="never seen before")
+    fail_after(world, lambda tx: enqueue_in(world, tx, job))
+    assert world.find(job.id) is None
+    assert world.claim(session) == []
+    assert world.enqueue(job) == [Enqueued(job.id, True)]
+    assert [claim.id for claim in world.claim(session)] == [job.id]
+
+
+def test_the_callers_own_statements_commit_with_the_jobs(world: World) -> None:
+    with world.store.transaction() as tx:
+        tx.execute("CREATE TABLE orders (id INTEGER, note TEXT)")
+    job = world.new_job()
+    fail_after(world, lambda tx: tx.execute("INSERT INTO orders VALUES (1, 'lost')"))
+    with world.store.transaction() as tx:
+        tx.execute("INSERT INTO orders VALUES (?, ?)", (2, "kept"))
+        enqueue_in(world, tx, job)
+    with world.store.transaction() as tx:
+        assert tx.execute("SELECT id, note FROM orders") == [(2, "kept")]
+        assert tx.execute("SELECT note FROM orders WHERE id = :id", {"id": 2}) == [("kept",)]
+    assert world.list_ids() == [job.id]
+
+
+def test_a_failed_enqueue_leaves_nothing_in_a_transaction_that_goes_on(world: World, session: int) -> None:
+    good, kept = world.new_job(type="unseen"), world.new_job(type="other")
+    with world.store.transaction() as tx:
+        with pytest.raises((PenstockError, OverflowError)):
+            enqueue_in(world, tx, good, world.new_job(at=NOT_STORABLE_AT))
+        enqueue_in(world, tx, kept)
+    assert world.list_ids() == [kept.id]
+    assert world.enqueue(good) == [Enqueued(good.id, True)]
+    assert [claim.id for claim in world.claim(session)] == [kept.id, good.id]
+
+
+def test_a_job_with_a_delay_in_a_transaction(world: World, session: int) -> None:
+    job = world.new_job(delay=5.0, ttl=60.0)
+    with world.store.transaction() as tx:
+        enqueue_in(world, tx, job)
+    assert world.state(job.id) is State.SCHEDULED
+    world.clock.advance(5)
+    assert [claim.id for claim in world.claim(session)] == [job.id]
+
+
+def test_ids_are_fenced_inside_a_transaction_too(world: World) -> None:
+    job = world.new_job()
+    world.enqueue(job)
+    with world.store.transaction() as tx:
+        assert enqueue_in(world, tx, job) == [Enqueued(job.id, False)]
+
+
+def test_joining_through_both_faces(world: World, carry_out: CarryOut) -> None:
+    job = world.new_job()
+    with world.store.transaction() as tx:
+        call = world.store.enqueue_jobs(EnqueueJobs([job], tx))
+        assert carry_out(call) == [Enqueued(job.id, True)]
+    assert world.state(job.id) is State.PENDING
+
+
+def test_async_commit_and_rollback(world: World) -> None:
+    kept, lost = world.new_job(), world.new_job()
+
+    async def enqueue_and_fail() -> None:
+        async with world.store.atransaction() as tx:
+            await world.store.enqueue_jobs(EnqueueJobs([lost], tx))
+            raise OnPurpose
+
+    async def main() -> None:
+        async with world.store.atransaction() as tx:
+            assert await world.store.enqueue_jobs(EnqueueJobs([kept], tx)) == [Enqueued(kept.id, True)]
+            assert tx.execute("SELECT 1") == [(1,)]
+        with pytest.raises(OnPurpose):
+            await enqueue_and_fail()
+        assert await world.store.read_job(lost.id) is None
+
+    asyncio.run(main())
+    assert world.list_ids() == [kept.id]
+
+
+def held_by_another_thread(world: World) -> AbstractContextManager[Any]:
+    """A transaction that is open in another thread while the block runs."""
+
+    class Holder:
+        def __enter__(self) -> None:
+            self.entered, self.leave = threading.Event(), threading.Event()
+            self.thread = threading.Thread(target=self.hold)
+            self.thread.start()
+            assert self.entered.wait(10)
+
+        def hold(self) -> None:
+            with world.store.transaction():
+                self.entered.set()
+                assert self.leave.wait(10)
+
+        def __exit__(self, *_: object) -> None:
+            self.leave.set()
+            self.thread.join()
+
+    return Holder()
+
+
+def test_beginning_does_not_block_the_event_loop(world: World) -> None:
+    async def main() -> None:
+        async def enter() -> None:
+            async with world.store.atransaction() as tx:
+                await world.store.enqueue_jobs(EnqueueJobs([world.new_job()], tx))
+
+        with held_by_another_thread(world):
+            entering = asyncio.create_task(enter())
+            ticks = 0
+            while ticks < 50:
+                await asyncio.sleep(0)
+                ticks += 1
+            assert not entering.done()
+        await entering
+
+    asyncio.run(main())
+    assert len(world.list_ids()) == 1
+
+
+def test_many_async_transactions_at_once(world: World) -> None:
+    async def one() -> None:
+        async with world.store.atransaction() as tx:
+            await world.store.enqueue_jobs(EnqueueJobs([world.new_job()], tx))
+
+    async def main() -> None:
+        async with asyncio.timeout(30):
+            await asyncio.gather(*(one() for _ in range(60)))
+
+    asyncio.run(main())
+    assert len(world.list_ids()) == 60
+
+
+def test_cancelled_while_it_waits_to_begin_leaves_the_store_free(world: World) -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def enter() -> None:
+            begun.set()
+            async with world.store.atransaction():
+                raise AssertionError("the transaction began after its caller had gone")
+
+        with held_by_another_thread(world):
+            entering = asyncio.create_task(enter())
+            await begun.wait()
+            for _ in range(20):
+                await asyncio.sleep(0.001)  # The wait for the lock happens in a thread that gives no sign.
+            entering.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await entering
+        async with asyncio.timeout(10):
+            await world.store.enqueue_jobs(EnqueueJobs([world.new_job()]))
+
+    asyncio.run(main())
+    assert len(world.list_ids()) == 1
+
+
+def test_cancelled_inside_the_block_is_rolled_back(world: World) -> None:
+    async def main() -> None:
+        inside = asyncio.Event()
+
+        async def enter() -> None:
+            async with world.store.atransaction() as tx:
+                await world.store.enqueue_jobs(EnqueueJobs([world.new_job()], tx))
+                inside.set()
+                await asyncio.Event().wait()
+
+        entering = asyncio.create_task(enter())
+        await inside.wait()
+        entering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await entering
+
+    asyncio.run(main())
+    assert world.list_ids() == []
+    world.add()

@@ -1,0 +1,84 @@
+"""Every command that a page tells people to type exists, has the flags shown, and, where it ends by itself, works."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from penstock import App, JobFailed
+from tests.docs.pages import PAPERS, ROOT, commands, run_python, script
+
+CLI = ("-c", "from penstock.cli.main import main; main()")
+STORE = "sqlite:///jobs.db"
+WITH_COMMANDS = [page for page in PAPERS if commands(page)]
+WITH_PENSTOCK = [page for page in PAPERS if any(line.startswith("penstock ") for line in commands(page))]
+
+
+def ends_quickly(words: list[str]) -> bool:
+    """Whether a command can be run here: a tour, a measurement and a worker without --burst take too long."""
+    return words[0] not in ("bench", "demo", "start", "worker") or "--burst" in words
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder as README leaves it: tasks.py, and a store with a completed job and a dead letter."""
+    (tmp_path / "tasks.py").write_text(script(ROOT / "README.md"), encoding="utf-8")
+    app = App(f"sqlite:///{tmp_path}/jobs.db")
+    try:
+        broken = app.enqueue("send_email", {"address": "nowhere"})
+        done = penstock(["worker", "tasks:app", "--burst"], tmp_path)
+        assert done.returncode == 0, done.stderr
+        with pytest.raises(JobFailed):
+            broken.result(timeout=10)
+        (tmp_path / "ID").write_text(broken.id)
+    finally:
+        app.close()
+    return tmp_path
+
+
+def penstock(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return run_python(*CLI, *words, cwd=folder, PENSTOCK_STORE=STORE, PYTHONPATH=str(folder))
+
+
+@pytest.mark.parametrize("page", WITH_PENSTOCK, ids=lambda page: page.name)
+def test_penstock_commands_work(page: Path, project: Path) -> None:
+    broken = (project / "ID").read_text()
+    for line in commands(page):
+        first, *words = shlex.split(line)
+        if first != "penstock":
+            continue
+        if ends_quickly(words):
+            done = penstock([broken if word == "ID" else word for word in words], project)
+            assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        else:
+            check_flags(line, words, project)
+
+
+def check_flags(line: str, words: list[str], folder: Path) -> None:
+    shown = penstock([words[0], "--help"], folder)
+    assert shown.returncode == 0, f"{line}\n{shown.stderr}"
+    for flag in (word for word in words if word.startswith("--")):
+        assert re.search(rf"{flag}\b", shown.stdout), f"{line}: there is no {flag}"
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+def test_make_targets_exist_and_other_commands_are_known(page: Path) -> None:
+    targets = re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    for line in commands(page):
+        first, *words = shlex.split(line)
+        if first == "make":
+            assert words[0] in targets, line
+        else:
+            assert first in ("penstock", "pip", "export"), line
+
+
+def test_bare_make_shows_every_target(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["make", "-f", str(ROOT / "Makefile")], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    for target in ("help", "demo", "test", "check", "fmt", "bench", "clean"):
+        assert re.search(rf"^  make {target} +\w+", done.stdout, flags=re.MULTILINE), target

@@ -1,0 +1,26 @@
+"""Every example runs, and says what it should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, run_python
+
+EXPECTED = {
+    "email_with_retries.py": ["sent to ada@example.org at attempt 3", "dead letter:", "'nobody' is not an address"],
+    "order_in_one_transaction.py": ["refused: a price of -1", "orders stored: 1\n", "order 1 is on its way: lamp"],
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_example_runs(name: str, tmp_path: Path) -> None:
+    done = run_python(str(ROOT / "examples" / name), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for words in EXPECTED[name]:
+        assert words in done.stdout
+
+
+def test_no_example_is_left_out() -> None:
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(EXPECTED)

@@ -1,0 +1,37 @@
+"""A store, a client on it, and processes that are always ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock import App
+from tests.e2e.processes import Processes
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/jobs.db"
+
+
+@pytest.fixture
+def app(address: str) -> Iterator[App]:
+    """An app without handlers: it enqueues by name, as another program would."""
+    app = App(address)
+    yield app
+    app.close()
+
+
+@pytest.fixture
+def processes(tmp_path: Path, address: str) -> Iterator[Processes]:
+    processes = Processes(tmp_path, address)
+    yield processes
+    processes.end()
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> str:
+    """A path that handlers wait for: a test opens the gate by making the file."""
+    return str(tmp_path / "gate")

@@ -1,0 +1,91 @@
+"""A store in trouble under a running worker: it rides out what passes and ends, loudly, on what does not."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import apsw
+
+from penstock import App
+from tests.e2e.processes import Processes, until
+
+QUICK_RECOVERY = {"heartbeat_interval": 0.2, "recovery_interval": 0.1}
+STALE_SECONDS = 0.6
+
+HANDLERS = """
+@app.job(attempts=1)
+async def gated(gate: str) -> str:
+    say("begun")
+    while not os.path.exists(gate):
+        await asyncio.sleep(0.01)
+    return "through"
+
+@app.job(attempts=1)
+async def add(number: int) -> int:
+    return number + 1
+"""
+
+
+COUNT = """
+other = App(f"sqlite:///{settings['path']}")
+say("jobs:", sum(count.jobs for count in other.store.count_jobs().wait()))
+"""
+
+
+def test_workers_ride_out_an_outside_writer_and_recover_nobody(
+    app: App, processes: Processes, gate: str, tmp_path: Path
+) -> None:
+    workers = [processes.worker(HANDLERS, **QUICK_RECOVERY, concurrency=1) for _ in range(2)]
+    running = [app.enqueue("gated", {"gate": gate}) for _ in range(2)]
+    for worker in workers:
+        worker.wait_for("begun")
+    waiting = [app.enqueue("add", {"number": number}) for number in range(50)]
+    outside = apsw.Connection(str(tmp_path / "jobs.db"))
+    try:
+        outside.execute("BEGIN IMMEDIATE")
+        held_since = time.monotonic()
+        open(gate, "w").close()  # Outcomes are now ready and cannot be stored.
+        until(lambda: time.monotonic() - held_since > 3 * STALE_SECONDS, "the lock is held beyond staleness")
+        outside.execute("ROLLBACK")
+    finally:
+        outside.close()
+    assert [job.result(timeout=30) for job in running] == ["through"] * 2
+    assert [job.result(timeout=30) for job in waiting] == [number + 1 for number in range(50)]
+    assert {job.read().crashes for job in running + waiting} == {0}
+    assert {row.status for row in app.store.list_workers().wait()} == {"active"}
+    for worker in workers:
+        worker.stop()
+
+
+def test_a_deleted_store_ends_the_worker_with_the_reason(app: App, processes: Processes, tmp_path: Path) -> None:
+    worker = processes.worker(HANDLERS)
+    assert app.enqueue("add", {"number": 1}).result(timeout=30) == 2
+    app.close()
+    (tmp_path / "jobs.db").unlink()
+    assert worker.wait() == 1
+    message = worker.wait_for("errors.StoreGone:")
+    assert "the file was deleted or replaced while it was open" in message
+    assert str(tmp_path / "jobs.db") in message
+
+
+def test_a_replaced_store_ends_the_worker_and_the_new_file_is_not_touched(
+    app: App, processes: Processes, gate: str, tmp_path: Path
+) -> None:
+    worker = processes.worker(HANDLERS)
+    app.enqueue("gated", {"gate": gate})
+    worker.wait_for("begun")
+    app.close()
+    for name in ("jobs.db", "jobs.db-wal", "jobs.db-shm"):
+        (tmp_path / name).rename(tmp_path / name.replace("jobs", "moved"))
+    successor = App(f"sqlite:///{tmp_path}/jobs.db")
+    successor.enqueue("add", {"number": 1})
+    open(gate, "w").close()
+    assert worker.wait() == 1
+    worker.wait_for("errors.StoreGone:")
+    for name in ("jobs", "moved"):
+        # Another process, because the successor still holds its files open even if someone deleted them.
+        reader = processes.script(COUNT, path=str(tmp_path / f"{name}.db"))
+        assert reader.wait() == 0
+        reader.wait_for("jobs: 1")
+    successor.close()

@@ -1,0 +1,98 @@
+"""The schema: versions that fit, versions that do not, and many processes that migrate at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from penstock.domain.errors import StoreError, StoreVersionError
+from penstock.store.sqlite import connection
+from penstock.store.sqlite.statements import migrations
+from penstock.store.sqlite.store import SqliteStore
+from tests.store.sqlite.conftest import MakeStore, enqueue, stored_ids
+
+LATEST = migrations()[-1][0]
+
+
+def change(path: Path, *statements: str) -> None:
+    db = apsw.Connection(str(path))
+    try:
+        for statement in statements:
+            db.execute(statement)
+    finally:
+        db.close()
+
+
+def test_versions_are_numbered_without_gaps() -> None:
+    assert [version for version, _, _ in migrations()] == list(range(1, LATEST + 1))
+
+
+def test_status_before_and_after(store: SqliteStore, path: Path) -> None:
+    before = store.migration_status()
+    assert (before.current, before.latest) == (0, LATEST)
+    assert before.pending[0].startswith("0001_")
+    assert not path.exists()
+    assert store.migrate() == before
+    assert store.migration_status().current == LATEST
+    assert store.migration_status().pending == []
+    enqueue(store)
+    store.migrate()
+    assert len(stored_ids(store)) == 1
+
+
+def test_asking_for_the_status_changes_nothing_in_the_file(store: SqliteStore, path: Path) -> None:
+    change(path, "CREATE TABLE mine (x)", "INSERT INTO mine VALUES (1)")
+    before = path.read_bytes()
+    assert store.migration_status().current == 0
+    assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_tables_of_others_stay(store: SqliteStore, path: Path) -> None:
+    change(path, "CREATE TABLE mine (x)", "INSERT INTO mine VALUES (1)")
+    enqueue(store)
+    with store.transaction() as tx:
+        assert tx.execute("SELECT x FROM mine") == [(1,)]
+
+
+def test_a_newer_schema_is_refused(make_store: MakeStore, path: Path) -> None:
+    enqueue(make_store())
+    change(path, f"UPDATE penstock_meta SET value = {LATEST + 1} WHERE key = 'schema_version'")
+    for use in (lambda: enqueue(make_store()), make_store().migration_status, make_store().migrate):
+        with pytest.raises(StoreVersionError, match="upgrade penstock"):
+            use()
+
+
+def test_a_schema_without_a_version_is_refused(make_store: MakeStore, path: Path) -> None:
+    enqueue(make_store())
+    change(path, "DELETE FROM penstock_meta")
+    with pytest.raises(StoreVersionError):
+        enqueue(make_store())
+
+
+def test_a_migration_that_fails_leaves_the_old_schema(
+    make_store: MakeStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enqueue(make_store())
+    more = [*migrations(), (LATEST + 1, "bad", "CREATE TABLE penstock_extra (x); CREATE TABLE penstock_job (x);")]
+    with monkeypatch.context() as patched:
+        patched.setattr(connection, "migrations", lambda: more)
+        with pytest.raises(StoreError):
+            enqueue(make_store())
+    store = make_store()
+    assert store.migration_status().current == LATEST
+    with store.transaction() as tx:
+        assert tx.execute("SELECT name FROM sqlite_schema WHERE name = 'penstock_extra'") == []
+
+
+def test_a_later_migration_is_applied_to_an_older_store(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    enqueue(make_store())
+    more = [*migrations(), (LATEST + 1, "0009_more", "CREATE TABLE penstock_extra (x);")]
+    monkeypatch.setattr(connection, "migrations", lambda: more)
+    store = make_store()
+    assert store.migration_status().pending == ["0009_more"]
+    store.migrate()
+    assert store.migration_status().current == LATEST + 1
+    assert len(stored_ids(store)) == 1

@@ -1,0 +1,173 @@
+"""Many processes on one file, and processes that fork."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from penstock.store.params import ClaimJobs, RegisterWorker
+from tests.store.sqlite.conftest import MakeStore, integrity, stored_ids
+
+JOBS_EACH = 120
+
+WORK = """
+import json, sys
+from penstock.store.params import ClaimJobs, Completed, EnqueueJobs, FinishJobs, JobSpec, NewJob, RegisterWorker
+from penstock.store.sqlite.store import SqliteStore
+
+path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+sys.stdin.readline()
+store = SqliteStore(path)
+worker = RegisterWorker(worker_id=name, host="h", pid=1, version="1", slots=9, stale_after=60.0)
+session = store.register_worker(worker).wait()
+claimed = []
+for number in range(count):
+    store.enqueue_jobs(EnqueueJobs([NewJob(f"{name}-{number}", "{}", JobSpec(type=f"type{number % 7}"))])).wait()
+    if number % 3 == 0:
+        claims = store.claim_jobs(ClaimJobs(session, 4)).wait().jobs
+        lost = store.finish_jobs(FinishJobs(completed=[Completed(claim.token, 0) for claim in claims])).wait()
+        assert lost == [], lost
+        claimed += [(claim.id, claim.token) for claim in claims]
+store.close()
+print(json.dumps(claimed))
+"""
+
+
+@contextmanager
+def python(script: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def answer(process: subprocess.Popen[str], text: str = "\n") -> Any:
+    out, err = process.communicate(text, timeout=60)
+    assert process.returncode == 0, err
+    return json.loads(out)
+
+
+def test_four_processes_make_a_file_and_lose_nothing(make_store: MakeStore, path: Path) -> None:
+    names = [f"p{number}" for number in range(4)]
+    arguments = [(str(path), name, str(JOBS_EACH)) for name in names]
+    with (
+        python(WORK, *arguments[0]) as one,
+        python(WORK, *arguments[1]) as two,
+        python(WORK, *arguments[2]) as three,
+        python(WORK, *arguments[3]) as four,
+    ):
+        processes = (one, two, three, four)
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        claimed = [tuple(claim) for process in processes for claim in answer(process, "")]
+    store = make_store()
+    worker = RegisterWorker(worker_id="rest", host="h", pid=1, version="1", slots=9, stale_after=60.0)
+    session = store.register_worker(worker).wait()
+    claimed += [(claim.id, claim.token) for claim in store.claim_jobs(ClaimJobs(session, 10_000)).wait().jobs]
+    everything = {f"{name}-{number}" for name in names for number in range(JOBS_EACH)}
+    assert stored_ids(store) == everything
+    assert sorted(job_id for job_id, _ in claimed) == sorted(everything)
+    assert len({token for _, token in claimed}) == len(everything)
+    assert integrity(path) == "ok"
+
+
+FORK = """
+import gc, json, os, sys, threading
+from penstock.domain.errors import PenstockError
+from penstock.store.params import EnqueueJobs, ListJobs, JobSpec, NewJob
+from penstock.store.sqlite.store import SqliteStore
+
+path, during_transaction = sys.argv[1], sys.argv[2] == "during"
+store = SqliteStore(path)
+
+def enqueue(store, job_id):
+    return store.enqueue_jobs(EnqueueJobs([NewJob(job_id, "{}", JobSpec(type="t"))])).wait()
+
+def begin():
+    with store.transaction():
+        pass
+
+def try_all():
+    said = []
+    for use in (
+        lambda: enqueue(store, "from-child"),
+        lambda: store.list_jobs(ListJobs()).wait(),
+        begin,
+        store.version,
+    ):
+        try:
+            use()
+            said.append("nothing")
+        except PenstockError as error:
+            said.append(type(error).__name__)
+    return said
+
+enqueue(store, "before")
+inside, leave = threading.Event(), threading.Event()
+
+def hold():
+    with store.transaction():
+        inside.set()
+        leave.wait()
+
+holder = threading.Thread(target=hold)
+if during_transaction:
+    holder.start()
+    inside.wait()
+reader, writer = os.pipe()
+child = os.fork()
+if child == 0:
+    said = try_all()
+    store.close()
+    if not during_transaction:
+        mine = SqliteStore(path)
+        enqueue(mine, "by-child")
+        mine.close()
+    del store
+    gc.collect()
+    os.write(writer, json.dumps(said).encode())
+    os._exit(0)
+os.close(writer)
+said = b""
+while part := os.read(reader, 65536):
+    said += part
+_, status = os.waitpid(child, 0)
+leave.set()
+if during_transaction:
+    holder.join()
+enqueue(store, "after")
+ids = sorted(job.id for job in store.list_jobs(ListJobs()).wait())
+store.close()
+print(json.dumps([json.loads(said), status, ids]))
+"""
+
+
+def test_a_child_that_was_forked_is_refused_and_harms_nothing(path: Path) -> None:
+    with python(FORK, str(path), "idle") as process:
+        said, status, ids = answer(process)
+    assert said == ["StoreForked"] * 4
+    assert status == 0
+    assert ids == ["after", "before", "by-child"]
+    assert integrity(path) == "ok"
+
+
+def test_a_fork_in_the_middle_of_a_transaction(path: Path) -> None:
+    with python(FORK, str(path), "during") as process:
+        said, status, ids = answer(process)
+    assert (said, status, ids) == (["StoreForked"] * 4, 0, ["after", "before"])
+    assert integrity(path) == "ok"

@@ -1,0 +1,57 @@
+"""The SQL files and the Python that uses them belong together, and every statement fits the schema."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import penstock.store.sqlite
+from penstock.store.sqlite.statements import sql
+from penstock.store.sqlite.store import SqliteStore
+
+FOLDER = Path(penstock.store.sqlite.__file__).parent
+FILES = {file.stem for file in (FOLDER / "sql").glob("*.sql")}
+TAKES_A_NAME = {"run", "change", "value", "array", "sql"}
+
+
+def trees() -> list[ast.Module]:
+    return [ast.parse(file.read_text("utf-8")) for file in FOLDER.glob("*.py")]
+
+
+def texts() -> set[str]:
+    """Every text constant of the engine's modules."""
+    nodes = (node for tree in trees() for node in ast.walk(tree))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def named() -> set[str]:
+    """Every text that is given as the name of a statement."""
+    calls = (node for tree in trees() for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args)
+    found = set()
+    for call in calls:
+        function = call.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        first = call.args[0]
+        if name in TAKES_A_NAME and isinstance(first, ast.Constant) and isinstance(first.value, str):
+            found.add(first.value)
+    return found
+
+
+def test_every_file_is_used() -> None:
+    assert FILES - texts() == set()
+
+
+def test_every_name_has_a_file() -> None:
+    assert named() - FILES == set()
+    assert named()
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_every_statement_fits_the_schema(store: SqliteStore, name: str) -> None:
+    text = sql(name).replace("{where}", "true").replace("{order}", "job.id")
+    bindings = dict.fromkeys(re.findall(r":(\w+)", text))
+    with store.transaction() as tx:
+        assert tx.execute(f"EXPLAIN {text}", bindings)

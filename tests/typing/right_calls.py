@@ -1,0 +1,66 @@
+"""Calls that must pass every type checker, with the types that they must see."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from datetime import UTC, datetime, timedelta
+from typing import Any, assert_type
+
+from penstock import Context, Exponential, Fixed, JobCall, JobHandle, Resources, State, Tenant, Unique
+from tests.typing.declarations import app, clean_up, count_words, resize, send_email
+
+
+def enqueue_plainly() -> None:
+    assert_type(send_email.enqueue("a@b.c"), JobHandle[str])
+    assert_type(send_email.enqueue("a@b.c", subject="hi"), JobHandle[str])
+    assert_type(resize.enqueue("cat.png", width=100), JobHandle[list[int]])
+    assert_type(count_words.enqueue(text="one two"), JobHandle[int])
+    assert_type(clean_up.enqueue(), JobHandle[None])
+
+
+async def enqueue_in_async_code() -> None:
+    assert_type(await send_email.aenqueue("a@b.c", "hi"), JobHandle[str])
+    assert_type(await resize.aenqueue("cat.png", width=100), JobHandle[list[int]])
+    assert_type(await app.aenqueue("send_email", {"to": "a@b.c"}), JobHandle[Any])
+    assert_type(await app.aenqueue_many([count_words.bind("one")]), list[JobHandle[Any]])
+
+
+def follow() -> None:
+    job = resize.enqueue("cat.png", width=100)
+    assert_type(job.id, str)
+    assert_type(job.created, bool)
+    assert_type(job.result(timeout=10), list[int])
+    assert_type(job.state(), State)
+    assert_type(count_words.enqueue("one").result(), int)
+
+
+async def follow_in_async_code() -> None:
+    job = await count_words.aenqueue("one")
+    assert_type(await job.aresult(timeout=1.5), int)
+    assert_type(await job.astate(), State)
+
+
+def options(tx: object) -> None:
+    using = send_email.using(delay="5m", priority=10, unique=Unique("welcome:7", per="1h"), conn=tx)
+    assert_type(using.enqueue("a@b.c"), JobHandle[str])
+    resize.using(at=datetime(2030, 1, 1, tzinfo=UTC), tenant=Tenant("acme", "eu")).enqueue("cat.png", width=1)
+    count_words.using(timeout=None, ttl=timedelta(minutes=5), tags=["a"], attempts=1, backoff=Fixed("1s")).enqueue("x")
+    clean_up.using(id="018f0000-0000-7000-8000-000000000000", resources=Resources(cpu=1, memory="1Gi")).enqueue()
+    send_email.using(queue="mail", capability="general", remove_on_complete=100, remove_on_fail=True).bind("a@b.c")
+    app.enqueue("send_email", {"to": "a@b.c"}, delay=5, backoff=Exponential())
+
+
+def bind_many() -> None:
+    assert_type(send_email.bind("a@b.c", subject="hi"), JobCall[str])
+    app.enqueue_many(send_email.bind(to) for to in ("a@b.c", "d@e.f"))
+    app.enqueue_many([send_email.bind("a@b.c"), resize.using(priority=1).bind("cat.png", width=1)])
+
+
+def call_directly(ctx: Context) -> None:
+    assert_type(resize("cat.png", width=100), list[int])
+    assert_type(clean_up(ctx), None)
+    email: Coroutine[Any, Any, str] = send_email(ctx, "a@b.c", subject="hi")
+    words: Coroutine[Any, Any, int] = count_words("one")
+    email.close()
+    words.close()
+    ctx.enqueue(count_words.bind("one"))

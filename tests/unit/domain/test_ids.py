@@ -1,0 +1,77 @@
+"""Job ids: version 7 UUIDs that grow, also within one moment and when the clock steps back."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+
+import pytest
+
+from penstock.domain import ids
+from penstock.domain.errors import ConfigError
+from penstock.domain.ids import IdSource, check_id
+from tests.contract.clock import START_US, FakeClock
+
+
+def test_they_are_uuids_of_version_7_with_the_time_in_front() -> None:
+    made = uuid.UUID(IdSource(FakeClock()).next_id())
+    assert (made.version, made.variant) == (7, uuid.RFC_4122)
+    assert made.int >> 80 == START_US // 1000
+
+
+def test_they_grow_while_the_clock_stands_still() -> None:
+    source = IdSource(FakeClock())
+    made = [source.next_id() for _ in range(10_000)]
+    assert made == sorted(set(made))
+    assert all(uuid.UUID(one).version == 7 for one in made[::1000])
+
+
+def test_they_grow_when_the_clock_steps_back() -> None:
+    clock = FakeClock()
+    source = IdSource(clock)
+    first = source.next_id()
+    clock.advance(-3600)
+    second = source.next_id()
+    clock.advance(7200)
+    assert first < second < source.next_id()
+
+
+def test_sources_do_not_collide() -> None:
+    clock = FakeClock()
+    made = [IdSource(clock).next_id() for _ in range(500)]
+    assert len(set(made)) == 500
+
+
+def test_threads_share_a_source() -> None:
+    source = IdSource(FakeClock())
+    made: list[str] = []
+    threads = [threading.Thread(target=lambda: made.extend([source.next_id() for _ in range(500)])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 2000
+
+
+def test_after_a_fork_the_child_makes_others() -> None:
+    clock = FakeClock()
+    parent = IdSource(clock)
+    parent.next_id()
+    tick = parent._tick
+    in_parent = parent.next_id()
+    parent._tick = tick
+    ids._count_fork()
+    assert parent.next_id() != in_parent
+
+
+@pytest.mark.parametrize("text", ["01ba60d3-3800-7000-89c8-e1155c9a571b", "01BA60D3-3800-7000-89C8-E1155C9A571B"])
+def test_one_spelling(text: str) -> None:
+    assert check_id(text) == "01ba60d3-3800-7000-89c8-e1155c9a571b"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "7", "01ba60d338007000 89c8e1155c9a571b", "x" * 36, "01ba60d3-3800-7000-89c8-e1155c9a571b\n"]
+)
+def test_what_is_not_an_id(text: str) -> None:
+    with pytest.raises(ConfigError, match="uuid5"):
+        check_id(text)

@@ -1,0 +1,71 @@
+"""A worker's settings: checked, in plain units, with defaults."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from typing import Any
+
+import pytest
+
+from penstock.domain.errors import ConfigError
+from penstock.domain.options import Resources
+from penstock.worker.settings import Retention, default_worker_id, make_settings, no_lifespan
+
+
+def test_the_defaults() -> None:
+    settings = make_settings()
+    assert (settings.concurrency, settings.poll_interval, settings.heartbeat_interval) == (50, 0.1, 10.0)
+    assert (settings.types, settings.queues, settings.capabilities) == (None, None, ("general",))
+    assert (settings.shutdown_timeout, settings.job_timeout, settings.burst) == (30.0, None, False)
+    assert settings.stale_after == 30.0
+    assert settings.retention == Retention(completed=604800.0, cancelled=604800.0, dead=None)
+
+
+def test_none_means_the_default() -> None:
+    assert make_settings(concurrency=None, worker_id="w") == make_settings(worker_id="w")
+
+
+def test_values_in_plain_units() -> None:
+    settings = make_settings(
+        concurrency=7, types="a, b", queues=["q"], capabilities=("general", "ml"), resources=Resources(cpu=2),
+        worker_id="w1", poll_interval="50ms", heartbeat_interval="2s", shutdown_timeout=0, job_timeout="2h", burst=True,
+    )  # fmt: skip
+    assert (settings.types, settings.queues, settings.capabilities) == (("a", "b"), ("q",), ("general", "ml"))
+    assert (settings.poll_interval, settings.stale_after, settings.shutdown_timeout) == (0.05, 6.0, 0.0)
+    assert (settings.job_timeout, settings.worker_id, settings.burst) == (7200.0, "w1", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("concurrency", 0), ("concurrency", 10_001), ("concurrency", 1.5), ("poll_interval", 0), ("poll_interval", "x"),
+        ("heartbeat_interval", "-1s"), ("job_timeout", 0), ("types", "a,,b"), ("types", ""), ("queues", []),
+        ("capabilities", "two words"), ("worker_id", "two words"), ("workers", 3),
+    ],
+)  # fmt: skip
+def test_wrong_values_name_the_setting(name: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=name.replace("_", "[_ ]")):
+        make_settings(**{name: value})
+
+
+def test_an_id_is_made_of_host_process_and_chance() -> None:
+    first, second = default_worker_id(), default_worker_id()
+    assert first != second
+    assert re.fullmatch(rf"\S+-{os.getpid()}-[0-9a-f]{{8}}", first)
+
+
+def test_a_host_name_with_odd_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "my host!" + "x" * 300)
+    assert make_settings().worker_id.startswith("my-host-xxx")
+    monkeypatch.setattr("socket.gethostname", lambda: "")
+    assert make_settings().worker_id.startswith("host-")
+
+
+def test_an_app_without_resources() -> None:
+    async def main() -> None:
+        async with no_lifespan() as nothing:
+            assert nothing is None
+
+    asyncio.run(main())

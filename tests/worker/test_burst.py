@@ -1,0 +1,100 @@
+"""Burst mode runs all that is due and stops; and workers that cannot work say so before they begin."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock import App, ConfigError, Context, Fixed, State
+from tests.worker.running import burst
+
+
+def test_burst_runs_what_is_due_with_its_retries_and_leaves_the_rest(app: App) -> None:
+    @app.job(attempts=4, backoff=Fixed(0))
+    async def fails_thrice(ctx: Context) -> int:
+        if ctx.attempt < 4:
+            raise ValueError("again")
+        return ctx.attempt
+
+    @app.job(attempts=2, backoff=Fixed("1h"))
+    async def fails_for_long() -> None:
+        raise ValueError("later")
+
+    due = [fails_thrice.enqueue() for _ in range(30)]
+    later, backing_off = fails_thrice.using(delay="1h").enqueue(), fails_for_long.enqueue()
+    burst(app, concurrency=3)
+    assert [job.result(timeout=0) for job in due] == [4] * 30
+    assert (later.state(), backing_off.state()) == (State.SCHEDULED, State.SCHEDULED)
+    assert [worker.status for worker in app.store.list_workers().wait()] == ["inactive"]
+
+
+@pytest.mark.parametrize("round_number", range(20))
+def test_burst_never_misses_a_retry_that_is_due_at_once(app: App, round_number: int) -> None:
+    """The last failure may fall together with the last look for work; it must be looked for again."""
+
+    @app.job(attempts=6, backoff=Fixed(0))
+    async def fails(ctx: Context) -> None:
+        raise ValueError("again")
+
+    job = fails.enqueue()
+    burst(app)
+    assert (job.read().state, job.read().attempt) == (State.DEAD, 6)
+
+
+def test_burst_runs_jobs_that_jobs_enqueue(app: App) -> None:
+    @app.job
+    async def grows(depth: int) -> None:
+        if depth:
+            await grows.aenqueue(depth - 1)
+            await grows.aenqueue(depth - 1)
+
+    grows.enqueue(4)
+    burst(app)
+    states = {(count.state, count.jobs) for count in app.store.count_jobs().wait()}
+    assert states == {(State.COMPLETED, 31)}
+
+
+def test_burst_on_an_empty_store_returns(app: App) -> None:
+    @app.job
+    async def work() -> None: ...
+
+    burst(app)
+
+
+def test_a_worker_without_jobs_is_refused(app: App) -> None:
+    with pytest.raises(ConfigError, match=r"declares no jobs.*@app\.job"):
+        burst(app)
+
+
+def test_a_worker_for_an_unknown_type_is_refused(app: App) -> None:
+    @app.job
+    async def known() -> None: ...
+
+    with pytest.raises(ConfigError, match="no handler is declared for: unknown; declared are: known"):
+        burst(app, types=["known", "unknown"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"concurrency": 0}, "concurrency=0 is not possible: a whole number from 1"),
+        ({"concurrency": "many"}, "concurrency='many'"),
+        ({"poll_interval": 0}, "poll_interval=0 is not possible: more than zero"),
+        ({"heartbeat_interval": "often"}, "heartbeat_interval='often' is not a duration"),
+        ({"types": []}, "types is empty"),
+        ({"worker_id": "two words"}, "worker id='two words' is not a usable name"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(app: App, settings: dict[str, object], message: str) -> None:
+    @app.job
+    async def work() -> None: ...
+
+    with pytest.raises(ConfigError, match=message):
+        burst(app, **settings)
+
+
+def test_a_setting_that_does_not_exist_is_refused(app: App) -> None:
+    @app.job
+    async def work() -> None: ...
+
+    with pytest.raises(ConfigError, match=r"concurency.*concurrency"):
+        burst(app, concurency=3)
