@@ -57,7 +57,17 @@ READS = {
 
 
 def test_the_table_above_is_the_whole_contract() -> None:
-    plain = {"transaction", "atransaction", "listen", "version", "info", "migration_status", "migrate", "close", "address"}
+    plain = {
+        "transaction",
+        "atransaction",
+        "listen",
+        "version",
+        "info",
+        "migration_status",
+        "migrate",
+        "close",
+        "address",
+    }
     assert {name for name in vars(Store) if not name.startswith("_")} == set(METHODS) | plain
 
 

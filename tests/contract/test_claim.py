@@ -72,8 +72,8 @@ def test_order_holds_across_types_queues_and_batches(world: World, session: int,
     world.enqueue(*jobs[150:])
 
     def place(job: NewJob) -> tuple[int, int, str]:
-        assert job.at is not None
-        return -job.priority, job.at, job.id
+        assert job.spec.at is not None
+        return -job.spec.priority, job.spec.at, job.id
 
     taken = list(itertools.chain.from_iterable(iter(lambda: world.claim(session, batch), [])))
     assert [claim.id for claim in taken] == [job.id for job in sorted(jobs, key=place)]
@@ -233,6 +233,7 @@ def test_a_job_that_was_released_has_been_claimed_and_does_not_expire(world: Wor
     world.end(world.claim_one(session), Event.RELEASE)
     world.clock.advance(100)
     assert [claim.id for claim in world.claim(session)] == [job_id]
+    assert world.state(job_id) is State.CLAIMED
 
 
 def test_the_time_to_live_counts_from_the_due_moment(world: World, session: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.domain.errors import AlreadyRetried, UnknownJob
 from penstock.domain.job import Event, State
-from penstock.domain.options import Options, Policy, Tenant, Unique
+from penstock.domain.options import Options, Policy, Resources, Tenant, Unique
 from penstock.store.params import DeadFilter, ListDead, PurgeDead, RetryDead
 from tests.contract.world import World, policy_text
 
@@ -128,9 +128,21 @@ def test_the_types_current_options_are_used(world: World, session: int) -> None:
     assert (world.read(second).queue, world.read(second).keys) == ("newer", ())
 
 
-def test_an_undeclared_type_is_retried_with_defaults(world: World, session: int) -> None:
-    ((_, new_id),) = retry(world, ids=(world.add_dead(session, queue="old"),))
-    assert (world.read(new_id).queue, world.read(new_id).max_attempts) == ("default", 3)
+def test_a_type_that_nobody_declared_is_retried_with_its_own_options(world: World, session: int) -> None:
+    old = world.add_dead(session, queue="old", priority=4, policy=policy_text(attempts=9))
+    ((_, new_id),) = retry(world, ids=(old,))
+    job = world.read(new_id)
+    assert (job.queue, job.priority, job.max_attempts, job.attempt) == ("old", 4, 9, 0)
+
+
+def test_a_retry_needs_what_the_job_needed(world: World, session: int) -> None:
+    needs = Resources(cpu=4)
+    world.enqueue(world.new_job(capability="ml", resources=needs))
+    (claim,) = world.claim(session, capabilities=("ml",), resources=needs)
+    world.end(claim, Event.FAIL)
+    ((_, new_id),) = retry(world, ids=(claim.id,))
+    assert world.claim(session, capabilities=("ml",)) == []
+    assert [claim.id for claim in world.claim(session, capabilities=("ml",), resources=needs)] == [new_id]
 
 
 def test_at_most_one_per_new_id_the_oldest_first(world: World, letters: dict[str, str]) -> None:

@@ -50,7 +50,9 @@ class World:
         return self.enqueue(self.new_job(**fields))[0].id
 
     def add_many(self, count: int, **fields: Any) -> list[str]:
-        return [new.id for new in self.enqueue(*(self.new_job(**fields) for _ in range(count)))]
+        """Enqueue many in one call that share all but their ids."""
+        one = self.new_job(**fields)
+        return [new.id for new in self.enqueue(*(msgspec.structs.replace(one, id=self.new_id()) for _ in range(count)))]
 
     # Workers
 

@@ -17,11 +17,12 @@ from penstock import App, State
 PATIENCE_SECONDS = 30.0
 
 PRELUDE = """
-import asyncio, json, logging, os, signal, sys, threading, time
+import asyncio, faulthandler, json, logging, os, signal, sys, threading, time
 import penstock
 from penstock import App, Context, Exponential, Fixed
 
 logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stdout)
+faulthandler.register(signal.SIGUSR1, sys.stdout)  # A test that waits in vain asks where the process is.
 app = App(sys.argv[1])
 settings = json.loads(sys.argv[2])
 
@@ -133,9 +134,17 @@ class Process:
         try:
             code = self._child.wait(seconds)
         except subprocess.TimeoutExpired:
+            self.send(signal.SIGUSR1)
+            self._await_silence()
             raise AssertionError(f"did not end within {seconds} s:\n{self.output}") from None
         self._reader.join(seconds)
         return code
+
+    def _await_silence(self) -> None:
+        """Until nothing was printed for a while: the dump of all threads is complete."""
+        with self._news:
+            while self._news.wait(0.5):
+                pass
 
     def stop(self) -> None:
         """Ask it to stop in order, and check that it does."""

@@ -45,7 +45,7 @@ def test_two_workers_and_two_clients_do_everything_once(app: App, processes: Pro
     workers = [processes.worker(WORKER, effects=str(tmp_path / "effects.db"), concurrency=10) for _ in range(2)]
     clients = [processes.script(CLIENT, first=first, each=EACH) for first in (0, EACH)]
     for client in clients:
-        assert client.wait() == 0, client.output
+        assert client.wait(seconds=120) == 0, client.output
     app.enqueue("effect", {"number": 2 * EACH}, priority=-100).result(timeout=60)
     for worker in workers:
         worker.stop()

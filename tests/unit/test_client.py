@@ -126,10 +126,9 @@ def test_the_policy_is_stored_only_where_it_differs(app: App, world: World) -> N
 
 
 def test_many_different_policies(app: App) -> None:
-    for number in range(1, 1100):
-        app.client.new_job(app.client.call_by_name("t", {}, {"timeout": float(number)}, {}))
-    job = app.client.new_job(app.client.call_by_name("t", {}, {"timeout": 5.0}, {}))
-    assert job.policy == '{"t":5.0}'
+    for number in range(301, 1500):
+        call = app.client.call_by_name("t", {}, {"timeout": float(number)}, {})
+        assert call.spec.policy == f'{{"t":{number}.0}}'
 
 
 # Following

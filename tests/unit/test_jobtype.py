@@ -33,7 +33,7 @@ def test_calling_it_runs_the_function(app: App) -> None:
 
     assert double(4) == 8
     assert asyncio.run(later(4)) == 8
-    assert (double.__name__, double.__doc__, double.name) == ("double", "Twice as much.", "double")
+    assert (vars(double)["__name__"], double.__doc__, double.name) == ("double", "Twice as much.", "double")
     assert (repr(double), repr(later)) == ("<job type 'double'>", "<job type 'other-name'>")
 
 
@@ -44,9 +44,9 @@ def test_binding_makes_a_call_that_is_not_enqueued(app: App) -> None:
 
     call = send.bind("a", subject="x")
     assert isinstance(call, JobCall)
-    assert (call.type, call.payload, call.options.queue) == ("send", '{"to":"a","subject":"x"}', "mail")
+    assert (call.type, call.payload, call.spec.queue) == ("send", '{"to":"a","subject":"x"}', "mail")
     assert call.result_type is str
-    assert send.using(priority=7).bind("a").options.priority == 7
+    assert send.using(priority=7).bind("a").spec.priority == 7
 
 
 def test_enqueue_from_plain_and_async_code(app: App) -> None:

@@ -79,7 +79,7 @@ def from_plain(kind: Any, value: Any) -> Any:
     """A decoded JSON value as the type that a handler's annotation names."""
     try:
         return msgspec.convert(value, kind, dec_hook=_dec_hook)
-    except (msgspec.ValidationError, TypeError, ValueError) as error:
+    except (msgspec.ValidationError, TypeError, ValueError, NotImplementedError) as error:
         raise PayloadError(f"the stored result does not fit the handler's return type: {error}") from None
 
 
@@ -177,7 +177,7 @@ class Signature:
         """The arguments of a stored payload, as an object with one attribute per parameter."""
         try:
             return self.decoder.decode(text)
-        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError, NotImplementedError) as error:
             raise PayloadError(f"the payload does not fit the handler's parameters: {error}") from None
 
 

@@ -7,6 +7,7 @@ import contextvars
 import logging
 import random
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -36,7 +37,13 @@ class Executor:
     """The slots of a worker: what runs, what is buffered, and how each attempt ends."""
 
     def __init__(
-        self, registry: Registry, client: Client, finisher: Finisher, settings: WorkerSettings, resources: Any
+        self,
+        registry: Registry,
+        client: Client,
+        finisher: Finisher,
+        settings: WorkerSettings,
+        resources: Any,
+        failed: Callable[[BaseException], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._registry = registry
@@ -44,6 +51,7 @@ class Executor:
         self._finisher = finisher
         self._settings = settings
         self._resources = resources
+        self._failed = failed
         self._offset_us = 0
         self._contextvars = contextvars.copy_context()
         self.active: dict[int, Run] = {}
@@ -140,13 +148,18 @@ class Executor:
         """The handler returned or raised. If the attempt was stopped, that decides; a late answer is ignored."""
         if run.over:
             return
-        if run.stop is not None:
-            self._end_stopped(run)
-        elif error is None:
-            self._succeed(run, result)
-        else:
-            self._fail(run, error)
-        self._leave(run)
+        try:
+            if run.stop is not None:
+                self._end_stopped(run)
+            elif error is None:
+                self._succeed(run, result)
+            else:
+                self._fail(run, error)
+            self._leave(run)
+        except Exception as broken:
+            # A defect here must not leave a slot taken for ever: the worker stops, loudly, and its jobs are recovered.
+            log.exception("could not end %s", run.describe())
+            self._failed(broken)
 
     def _leave(self, run: Run) -> None:
         run.over = True

@@ -125,7 +125,7 @@ class Worker:
     async def _work(self, listener: Listener, heartbeat: Heartbeat, resources: Any) -> None:
         settings = self._settings
         finisher = Finisher(self._store, settings.history, self._fail)
-        executor = Executor(self._registry, self._client, finisher, settings, resources)
+        executor = Executor(self._registry, self._client, finisher, settings, resources, self._fail)
         claimer = Claimer(self._store, executor, finisher, settings, lambda: self._session, self._types)
         claimer.register_again = self._register_again
         self._executor, self._heartbeat, self._listener = executor, heartbeat, listener

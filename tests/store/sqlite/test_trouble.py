@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 
 from penstock.domain.errors import StoreBusy, StoreFull, StoreGone
 from penstock.store.params import EnqueueJobs
-from penstock.store.sqlite import connection
+from penstock.store.sqlite import errors
+from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.store import SqliteStore
+from penstock.store.sqlite.tx import Tx
 from tests.store.sqlite.conftest import MakeStore, OutsideWriter, enqueue, integrity, new_job, stored_ids
 from tests.store.sqlite.disk import Disk
 
@@ -105,7 +110,7 @@ def test_another_program_holds_the_lock_for_too_long(
     store: SqliteStore, outside_writer: OutsideWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enqueue(store)
-    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(errors, "BUSY_SECONDS", 0.05)
     with outside_writer():
         with pytest.raises(StoreBusy, match="end its transaction"):
             enqueue(store)
@@ -120,17 +125,15 @@ def test_all_who_wait_are_told_at_once(
     store: SqliteStore, outside_writer: OutsideWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enqueue(store)
-    waits: list[int] = []
-    patient = connection._wait_for_lock
+    begins: list[OpenFile] = []
+    begin_one = OpenFile.new_tx
 
-    def counted(tries: int) -> bool:
-        if not patient(tries):
-            waits.append(tries)
-            return False
-        return True
+    def counted(file: OpenFile, db: apsw.Connection) -> Tx:
+        begins.append(file)
+        return begin_one(file, db)
 
-    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
-    store._opened()[0].db.set_busy_handler(counted)
+    monkeypatch.setattr(OpenFile, "new_tx", counted)
+    monkeypatch.setattr(errors, "BUSY_SECONDS", 0.05)
 
     async def enqueue_one() -> object:
         return await store.enqueue_jobs(EnqueueJobs([new_job()]))
@@ -141,7 +144,63 @@ def test_all_who_wait_are_told_at_once(
     with outside_writer():
         answers = asyncio.run(main())
     assert all(isinstance(answer, StoreBusy) for answer in answers)
-    assert len(waits) <= 2
+    # The group that came first and one group of all the rest: nobody waits once per caller.
+    assert len(begins) <= 2
+
+
+@contextmanager
+def held_by_a_thread(store: SqliteStore) -> Iterator[None]:
+    """Somebody else's transaction is open while the block runs."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with store.transaction():
+            inside.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        assert inside.wait(10)
+        yield
+    finally:
+        leave.set()
+        thread.join()
+
+
+def test_another_store_of_ours_holds_a_transaction(
+    store: SqliteStore, make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_store()
+    enqueue(store)
+    with held_by_a_thread(other):
+        with monkeypatch.context() as patched:
+            patched.setattr(errors, "BUSY_SECONDS", 0.05)
+            for _ in range(2):
+                with pytest.raises(StoreBusy):
+                    enqueue(store)
+        waiting = threading.Thread(target=enqueue, args=(store,))
+        waiting.start()
+    waiting.join(30)
+    enqueue(other)
+    enqueue(store)
+    assert len(stored_ids(store)) == 4
+
+
+def test_a_store_that_gave_up_waiting_can_be_closed(
+    store: SqliteStore, make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_store()
+    enqueue(store)
+    with held_by_a_thread(other):
+        monkeypatch.setattr(errors, "BUSY_SECONDS", 0.05)
+        with pytest.raises(StoreBusy):
+            enqueue(store)
+        store.close()
+    monkeypatch.undo()
+    for _ in range(3):
+        enqueue(other)
+    assert len(stored_ids(other)) == 4
 
 
 def test_patience_with_another_program(store: SqliteStore, outside_writer: OutsideWriter) -> None:

@@ -26,6 +26,13 @@ def test_they_grow_while_the_clock_stands_still() -> None:
     assert all(uuid.UUID(one).version == 7 for one in made[::1000])
 
 
+def test_many_at_once_go_on_where_the_last_ended() -> None:
+    source = IdSource(FakeClock())
+    made = [source.next_id(), *source.next_ids(9000), source.next_id(), *source.next_ids(0)]
+    assert made == sorted(set(made))
+    assert len(made) == 9002
+
+
 def test_they_grow_when_the_clock_steps_back() -> None:
     clock = FakeClock()
     source = IdSource(clock)
@@ -54,14 +61,12 @@ def test_threads_share_a_source() -> None:
 
 
 def test_after_a_fork_the_child_makes_others() -> None:
-    clock = FakeClock()
-    parent = IdSource(clock)
-    parent.next_id()
-    tick = parent._tick
-    in_parent = parent.next_id()
-    parent._tick = tick
+    source = IdSource(FakeClock())
+    before = source.next_id()
     ids._count_fork()
-    assert parent.next_id() != in_parent
+    after = source.next_id()
+    assert after[-17:] != before[-17:]
+    assert source.next_id()[-17:] == after[-17:]
 
 
 @pytest.mark.parametrize("text", ["01ba60d3-3800-7000-89c8-e1155c9a571b", "01BA60D3-3800-7000-89C8-E1155C9A571B"])

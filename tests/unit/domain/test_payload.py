@@ -76,7 +76,6 @@ def test_json_values_come_back_as_they_were(value: Any) -> None:
         ("\ud800", "surrogate"),
         ({"\udfff": 1}, "surrogate"),
         ({(1, 2): 3}, "not JSON"),
-        (1 << 70, "not JSON"),
         (1j, "not JSON"),
     ],
 )
@@ -93,7 +92,8 @@ def test_a_model_with_a_number_that_json_cannot_carry() -> None:
         encode_json({"x": Loose(value=float("nan"))}, "it")
 
 
-def test_null_and_struct_values_are_fine() -> None:
+def test_null_structs_and_large_numbers_are_fine() -> None:
+    assert decode_json(encode_json((1 << 70) + 1, "it")) == (1 << 70) + 1
     assert encode_json([None, Point(1), Text(["null"]), {"a": None}], "it")
 
 
@@ -153,11 +153,15 @@ def test_results_as_their_type() -> None:
 
 
 def test_result_types() -> None:
-    def typed() -> list[Point]: ...
+    def typed() -> list[Point]:
+        return []
+
     def nothing() -> None: ...
     def anything() -> Any: ...
     def unknown() -> dict[str, object] | Any: ...
-    def not_json() -> type[Point]: ...
+    def not_json() -> type[Point]:
+        return Point
+
     def unannotated(): ...  # type: ignore[no-untyped-def]
 
     assert result_type_of(typed) == list[Point]
@@ -169,8 +173,8 @@ def test_result_types() -> None:
 
 
 def everything(
-    when: datetime, wait: timedelta, who: uuid.UUID, price: Decimal, data: bytes, point: Point, text: Text, model: Model,
-    tags: set[str], by_number: dict[int, str],
+    when: datetime, wait: timedelta, who: uuid.UUID, price: Decimal, data: bytes, point: Point, text: Text,
+    model: Model, tags: set[str], by_number: dict[int, str],
 ) -> None: ...  # fmt: skip
 
 
@@ -305,6 +309,8 @@ def test_a_type_that_nobody_can_decode() -> None:
     signature = signature_of(odd, skip_first=False)
     with pytest.raises(PayloadError):
         signature.decode('{"x":1}')
+    with pytest.raises(PayloadError):
+        from_plain(Custom, {"x": 1})
 
 
 def test_hints_see_through_wrappers_and_new_types() -> None:

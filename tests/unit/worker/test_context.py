@@ -16,7 +16,7 @@ from penstock.domain.errors import PayloadError, PayloadTooLarge, UsageError
 from penstock.domain.options import Options, Policy, Tenant
 from penstock.domain.payload import signature_of
 from penstock.domain.registry import Declaration
-from penstock.store.params import Claim
+from penstock.store.params import Claim, JobSpec
 from penstock.worker.context import Context, current, decode_policy, running
 from penstock.worker.run import Plan, Run
 from tests.contract.clock import START_US
@@ -27,8 +27,8 @@ def handler() -> None: ...
 
 def make_run(attempt: int = 1, tags: tuple[str, ...] | None = ("red",), policy: Policy = Policy()) -> Run:  # noqa: B008
     claim = Claim(
-        token=7, id="the-id", type="mail", queue="slow", attempt=attempt, crashes=0, payload="{}", policy=None, priority=0,
-        created_at=START_US, due_at=START_US, tenant=Tenant("acme"), tags=tags,
+        token=7, id="the-id", type="mail", queue="slow", attempt=attempt, crashes=0, payload="{}", policy=None,
+        priority=0, created_at=START_US, due_at=START_US, tenant=Tenant("acme"), tags=tags,
     )  # fmt: skip
     signature = signature_of(handler, skip_first=False)
     declaration = Declaration("mail", handler, signature, Options(), wants_context=False, is_async=False)
@@ -96,7 +96,7 @@ def test_progress_that_is_too_large_or_not_json() -> None:
 
 def test_follow_ups_are_collected_in_order() -> None:
     run = make_run()
-    first, second = (JobCall[Any]("next", payload, Options()) for payload in ("1", "2"))
+    first, second = (JobCall[Any](payload, JobSpec(type="next")) for payload in ("1", "2"))
     Context(run).enqueue(first)
     Context(run).enqueue(second)
     assert list(run.follow_ups) == [first, second]

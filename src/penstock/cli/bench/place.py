@@ -26,7 +26,7 @@ def bench_store(address: str | None) -> Iterator[str]:
     try:
         yield address
     finally:
-        for folder_entry in (path, f"{path}-wal", f"{path}-shm"):
+        for folder_entry in (path, f"{path}-wal", f"{path}-shm", f"{path}-lock"):
             if os.path.exists(folder_entry):
                 os.remove(folder_entry)
 

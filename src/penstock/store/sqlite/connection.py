@@ -15,7 +15,8 @@ import apsw
 
 from penstock.domain.errors import StoreError, StoreVersionError, UnsafeSQLite
 from penstock.store.params import MigrationStatus
-from penstock.store.sqlite.errors import BUSY_SECONDS, translate
+from penstock.store.sqlite import errors
+from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.statements import migrations
 
 Synchronous = Literal["full", "normal"]
@@ -42,7 +43,7 @@ def connect(path: str, synchronous: Synchronous = "full", vfs: str | None = None
     check_library(apsw.sqlite_lib_version())
     try:
         db = apsw.Connection(path, vfs=vfs)
-        db.set_busy_handler(_wait_for_lock)
+        db.set_busy_handler(_LockWait())
         mode = db.execute("PRAGMA journal_mode = WAL").get
         db.execute(
             f"PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = {WAL_CHECKPOINT_PAGES};"
@@ -61,7 +62,7 @@ def look(path: str, vfs: str | None = None) -> MigrationStatus:
     check_library(apsw.sqlite_lib_version())
     try:
         db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
-        db.set_busy_handler(_wait_for_lock)
+        db.set_busy_handler(_LockWait())
     except apsw.Error as error:
         raise translate(error, path) from None
     try:
@@ -70,13 +71,18 @@ def look(path: str, vfs: str | None = None) -> MigrationStatus:
         db.close()
 
 
-def _wait_for_lock(tries: int) -> bool:
-    """Called by SQLite while another process writes: short waits, since a group commit takes about a millisecond."""
-    waited = tries * 0.001
-    if waited > BUSY_SECONDS:
-        return False
-    time.sleep(0.0002 + random.random() * 0.0006 if tries < 50 else 0.001)
-    return True
+class _LockWait:
+    """How a connection waits while a program that knows nothing of turns writes: short naps, up to a limit."""
+
+    def __init__(self) -> None:
+        self._end = 0.0
+
+    def __call__(self, tries: int) -> bool:
+        now = time.monotonic()
+        if tries == 0:
+            self._end = now + errors.BUSY_SECONDS
+        time.sleep(0.0005 + random.random() * 0.001)
+        return now < self._end
 
 
 def file_identity(path: str) -> tuple[int, int] | None:

@@ -12,10 +12,11 @@ import msgspec
 
 from penstock.domain.clock import MICROSECONDS, Clock
 from penstock.domain.errors import CommitUncertain, StoreForked, StoreGone
-from penstock.store.sqlite import connection
+from penstock.store.sqlite import connection, errors
 from penstock.store.sqlite.doorbell import RING_SECONDS_MIN, Bells
 from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.statements import sql
+from penstock.store.sqlite.turn import Turn
 from penstock.store.sqlite.tx import Lanes, Tx
 
 BELL_SECONDS_MAX = 120
@@ -28,6 +29,8 @@ class OpenFile:
         self, path: str, synchronous: connection.Synchronous, vfs: str | None, clock: Clock, random: Callable[[], float]
     ) -> None:
         self.path = path
+        self._synchronous: connection.Synchronous = synchronous
+        self._current: connection.Synchronous = synchronous
         self.pid = os.getpid()
         self._connect: Callable[[], apsw.Connection] = lambda: connection.connect(path, synchronous, vfs)
         self.db = self._connect()
@@ -35,6 +38,7 @@ class OpenFile:
         self.reader = self._connect()
         self.reader_lock = threading.Lock()
         self.gate = threading.Lock()
+        self._turn = Turn(path)
         self.clock = clock
         self._random = random
         self._lanes = Lanes()
@@ -70,10 +74,17 @@ class OpenFile:
     def new_tx(self, db: apsw.Connection) -> Tx:
         """Begin on this connection; waits for other processes."""
         self.check()
+        if not self._turn.acquire(errors.BUSY_SECONDS):
+            raise translate(apsw.BusyError("another process writes"), self.path)
         db.execute("BEGIN IMMEDIATE")
         return Tx(db, self.clock.now_us(), self._lanes, self._random)
 
-    def begin(self) -> Tx:
+    def begin(self, durable: bool) -> Tx:
+        """Begin on the writer's connection. What a power failure may undo without harm needs no sync of its own."""
+        wanted = self._synchronous if durable else "normal"
+        if wanted != self._current:
+            self.db.execute(f"PRAGMA synchronous = {wanted}")
+            self._current = wanted
         return self.new_tx(self.db)
 
     def commit(self, tx: Tx) -> None:
@@ -82,6 +93,7 @@ class OpenFile:
             self._ports = self._listening(tx)
         try:
             tx.db.execute("COMMIT")
+            self._turn.release()
         except (apsw.BusyError, apsw.FullError, apsw.ReadOnlyError):
             raise
         except apsw.Error as error:
@@ -99,6 +111,7 @@ class OpenFile:
         self._lanes.clear()
         if db.in_transaction:
             db.execute("ROLLBACK")
+        self._turn.release()
 
     def committed(self, tx: Tx) -> None:
         if tx.wake and self._ports:
@@ -114,6 +127,7 @@ class OpenFile:
         """In a forked child: never touch what belongs to the parent, not even to close it."""
         for db in self._inherited:
             connection.leak(db)
+        self._turn.abandon()
 
     def close(self) -> None:
         if self._bells.owed:
@@ -121,6 +135,7 @@ class OpenFile:
         self._bells.close()
         for db in list(self._inherited):
             self.disconnect(db)
+        self._turn.close()
 
     def version(self) -> int:
         """Changes whenever anyone commits."""

@@ -111,8 +111,8 @@ class SqliteStore:
             writer.close()
             file.close()
 
-    def _write(self, operation: Operation[T]) -> WriteCall[T]:
-        return WriteCall(self._writer, operation)
+    def _write(self, operation: Operation[T], durable: bool = True) -> WriteCall[T]:
+        return WriteCall(self._writer, operation, durable)
 
     def _read(self, query: Callable[[apsw.Connection, int], T]) -> ReadCall[T]:
         return ReadCall(lambda: self._file().read(query))
@@ -137,16 +137,16 @@ class SqliteStore:
     # Claim, run, finish
 
     def claim_jobs(self, params: p.ClaimJobs) -> Call[p.Claimed]:
-        return self._write(lambda tx: claim.claim_jobs(tx, params))
+        return self._write(lambda tx: claim.claim_jobs(tx, params), durable=False)
 
     def start_jobs(self, params: p.StartJobs) -> Call[list[int]]:
-        return self._write(lambda tx: finish.start_jobs(tx, params))
+        return self._write(lambda tx: finish.start_jobs(tx, params), durable=False)
 
     def finish_jobs(self, params: p.FinishJobs) -> Call[list[int]]:
         return self._write(lambda tx: finish.finish_jobs(tx, params))
 
     def save_progress(self, params: p.SaveProgress) -> Call[list[int]]:
-        return self._write(lambda tx: finish.save_progress(tx, params))
+        return self._write(lambda tx: finish.save_progress(tx, params), durable=False)
 
     # Workers
 
@@ -154,7 +154,7 @@ class SqliteStore:
         return self._write(lambda tx: workers.register_worker(tx, params))
 
     def heartbeat_worker(self, params: p.HeartbeatWorker) -> Call[p.Heartbeat]:
-        return self._write(lambda tx: workers.heartbeat_worker(tx, params))
+        return self._write(lambda tx: workers.heartbeat_worker(tx, params), durable=False)
 
     def read_signals(self, params: p.ReadSignals) -> Call[p.Signals]:
         tokens = as_json(list(params.tokens))

@@ -79,6 +79,7 @@ def _begin(file: OpenFile) -> tuple[apsw.Connection, Tx]:
         try:
             return db, file.new_tx(db)
         except BaseException:
+            file.roll_back(db)
             file.disconnect(db)
             raise
     except apsw.Error as error:
@@ -94,9 +95,9 @@ def _finish(file: OpenFile, db: apsw.Connection, tx: Tx, keep: bool) -> None:
         if keep:
             file.check()
             file.commit(tx)
-        file.roll_back(db) if not keep else None
-        if keep:
             file.committed(tx)
+        else:
+            file.roll_back(db)
     except apsw.Error as error:
         file.roll_back(db)
         raise translate(error, file.path) from None

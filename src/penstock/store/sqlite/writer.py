@@ -30,10 +30,11 @@ inside: ContextVar[str | None] = ContextVar("penstock_transaction", default=None
 class Ticket(Generic[T]):
     """An operation on its way: what to do, and how to tell the caller."""
 
-    __slots__ = ("error", "operation", "result", "tell")
+    __slots__ = ("durable", "error", "operation", "result", "tell")
 
-    def __init__(self, operation: Operation[T], tell: Callable[[Ticket[T]], None]) -> None:
+    def __init__(self, operation: Operation[T], durable: bool, tell: Callable[[Ticket[T]], None]) -> None:
         self.operation = operation
+        self.durable = durable
         self.tell = tell
         self.result: T | None = None
         self.error: BaseException | None = None
@@ -44,7 +45,7 @@ class Target(Protocol):
 
     path: str
 
-    def begin(self) -> Tx: ...
+    def begin(self, durable: bool) -> Tx: ...
     def commit(self, tx: Tx) -> None: ...
     def rollback(self) -> None: ...
     def committed(self, tx: Tx) -> None: ...
@@ -122,7 +123,7 @@ class Writer:
         """Whether the group is settled: committed, or failed in a way that trying one by one would not change."""
         error: BaseException
         try:
-            tx = self._target.begin()
+            tx = self._target.begin(any(ticket.durable for ticket in group))
             for ticket in group:
                 ticket.result = ticket.operation(tx)
             self._target.commit(tx)
@@ -147,16 +148,17 @@ class Writer:
 class WriteCall(Generic[T]):
     """A write that is ready to be handed in: `await` it, or `wait()` for it."""
 
-    __slots__ = ("_operation", "_writer")
+    __slots__ = ("_durable", "_operation", "_writer")
 
-    def __init__(self, writer: Callable[[], Writer], operation: Operation[T]) -> None:
+    def __init__(self, writer: Callable[[], Writer], operation: Operation[T], durable: bool) -> None:
         self._writer = writer
         self._operation = operation
+        self._durable = durable
 
     def wait(self) -> T:
         done = threading.Lock()
         done.acquire()
-        ticket = Ticket(self._operation, lambda _: done.release())
+        ticket = Ticket(self._operation, self._durable, lambda _: done.release())
         self._writer().submit(ticket)
         done.acquire()
         return _answer(ticket)
@@ -177,7 +179,7 @@ class WriteCall(Generic[T]):
             except RuntimeError:
                 pass  # The loop was closed while the write was on its way; nobody is waiting any more.
 
-        ticket = Ticket(self._operation, tell)
+        ticket = Ticket(self._operation, self._durable, tell)
         self._writer().submit(ticket)
         yield from future.__await__()
         return _answer(ticket)
