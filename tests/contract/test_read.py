@@ -141,7 +141,7 @@ def test_by_default_retries_releases_and_failures_are_kept(world: World, session
 
 def test_all_keeps_the_steps_of_a_success_too(world: World, session: int) -> None:
     good, bad = play(world, session, "all")
-    assert world.events(good) == ["release", "back_off", "complete"]
+    assert world.events(good) == ["release", "back_off", "claim", "start", "complete"]
     assert world.events(bad) == ["fail"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
 import random
 from collections import deque
@@ -21,7 +20,8 @@ from penstock.domain.payload import encode_json
 from penstock.domain.registry import Registry
 from penstock.domain.retry import GiveUp, decide, describe_error
 from penstock.store.params import Claim, Completed, Unfinished
-from penstock.worker.context import Context, decode_policy, running
+from penstock.worker.context import decode_policy
+from penstock.worker.coroutines import Coroutines
 from penstock.worker.deadlines import Deadlines
 from penstock.worker.finisher import Finisher
 from penstock.worker.run import Plan, Run, Stop
@@ -53,7 +53,6 @@ class Executor:
         self._resources = resources
         self._failed = failed
         self._offset_us = 0
-        self._contextvars = contextvars.copy_context()
         self.active: dict[int, Run] = {}
         self.buffer: deque[Claim] = deque()
         self.ended = 0
@@ -62,7 +61,8 @@ class Executor:
         self.room = asyncio.Event()
         self.idle = asyncio.Event()
         self.idle.set()
-        self._threads = Threads(self._loop, settings.concurrency, self._thread_done)
+        self._threads = Threads(self._loop, settings.concurrency, self._end)
+        self._coroutines = Coroutines(self._loop, self._end)
         self._deadlines = Deadlines(self._loop, lambda: self.active.values(), self._time_out)
         self._plans: dict[str, Plan] = {}
 
@@ -119,8 +119,7 @@ class Executor:
         if run.plan.chatty:
             self._log(run, logging.INFO, "started")
         if run.plan.declaration.is_async:
-            # A slot is often filled by the end of another job: what that one set in its context stays with it.
-            run.interrupt = self._loop.create_task(self._run_async(run), context=self._contextvars.copy()).cancel
+            self._coroutines.start(run)
         else:
             self._threads.start(run)
 
@@ -131,18 +130,6 @@ class Executor:
         return min(policy.timeout, ceiling)
 
     # Running
-
-    async def _run_async(self, run: Run) -> None:
-        running.set(run)
-        try:
-            result = await run.call(Context)
-        except BaseException as error:
-            self._end(run, None, error)
-        else:
-            self._end(run, result, None)
-
-    def _thread_done(self, run: Run, result: Any, error: BaseException | None) -> None:
-        self._end(run, result, error)
 
     def _end(self, run: Run, result: Any, error: BaseException | None) -> None:
         """The handler returned or raised. If the attempt was stopped, that decides; a late answer is ignored."""
@@ -270,6 +257,8 @@ class Executor:
             run.interrupt()
             run.deadline = self._loop.time() + STOP_SECONDS
             self._deadlines.watch(run.deadline)
+        elif run.plan.declaration.is_async:
+            self._end(run, None, None)  # Its first step has not come yet, and now it never will.
         elif why is Stop.CANCELLED:
             run.stop = None  # A thread goes on until it looks at the flag; the store ignores its result.
         else:

@@ -14,7 +14,7 @@ from typing import Protocol
 import apsw
 
 RING = b"penstock"
-RING_SECONDS_MIN = 0.002
+RING_SECONDS_MIN = 0.0005
 
 
 class Bells:
@@ -42,11 +42,11 @@ class Bells:
     def _send(self, ports: list[int]) -> None:
         self._owed = []
         self._last = time.monotonic()
-        if self._socket is None:
-            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            self._socket.setblocking(False)
         for port in ports:
             try:
+                if self._socket is None:
+                    self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                    self._socket.setblocking(False)
                 self._socket.sendto(RING, ("127.0.0.1", port))
             except OSError:
                 continue  # Only a hint: the worker's poll finds the job.

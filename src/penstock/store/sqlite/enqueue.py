@@ -13,6 +13,22 @@ RUN_ROWS_MAX = 5000
 RUN_CHARS_MAX = 16 * 1024 * 1024
 
 
+class Enqueue:
+    """The enqueue of one caller. Those of many callers become one."""
+
+    __slots__ = ("_jobs",)
+
+    def __init__(self, jobs: Sequence[NewJob]) -> None:
+        self._jobs = jobs
+
+    def __call__(self, tx: Tx) -> list[Enqueued]:
+        return enqueue_jobs(tx, self._jobs)
+
+    def together(self, tx: Tx, operations: list[Enqueue]) -> list[list[Enqueued]]:
+        answers = iter(enqueue_jobs(tx, [job for operation in operations for job in operation._jobs]))
+        return [[next(answers) for _ in operation._jobs] for operation in operations]
+
+
 def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob], retried_from: str | None = None) -> list[Enqueued]:
     """Store the jobs. One whose id is stored already, or whose unique key is held, is answered with created False."""
     held = _held_keys(tx, jobs)

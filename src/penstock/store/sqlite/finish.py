@@ -46,23 +46,28 @@ def finish_jobs(tx: Tx, finish: FinishJobs) -> list[int]:
 
 def _complete(tx: Tx, keep: bool | int, run: list[Completed], history: History) -> list[int]:
     """Store successes; the tokens that were lost, which are only looked for when some did not match."""
-    rows = as_json(run)
+    done = as_json({success.token: success.started_at for success in run})
     remove = keep is False or history in ("failures", "none")
     if history == "all":
-        tx.change("record_completed", rows=rows, now=tx.now)
+        tx.change("record_completed", done=done, now=tx.now)
     if remove:
-        remove_jobs(tx, tx.value("completed_to_remove", rows=rows))
+        remove_jobs(tx, tx.value("completed_to_remove", done=done))
     stored = tx.change(
         "complete_jobs",
-        rows=rows,
+        done=done,
         now=tx.now,
         completed=StateCode.COMPLETED,
         cancelled=StateCode.CANCELLED,
         keep=None if isinstance(keep, bool) else keep,
         remove=remove,
     )
-    lost = _lost(tx, [done.token for done in run]) if stored < len(run) else []
-    tx.change("delete_leases", rows=rows)
+    details = {
+        one.token: (one.result, one.progress) for one in run if one.result is not None or one.progress is not None
+    }
+    if details and stored:
+        tx.change("save_results", details=as_json(details))
+    lost = _lost(tx, [success.token for success in run]) if stored < len(run) else []
+    tx.change("delete_completed_leases", done=done)
     return lost
 
 

@@ -25,7 +25,7 @@ from penstock.store.sqlite.doorbell import DoorbellListener
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.statements import migrations, sql
 from penstock.store.sqlite.transaction import accept, atransaction, transaction
-from penstock.store.sqlite.tx import Tx, as_json, fetch
+from penstock.store.sqlite.tx import as_json, fetch
 from penstock.store.sqlite.writer import Operation, WriteCall, Writer
 
 T = TypeVar("T")
@@ -120,9 +120,7 @@ class SqliteStore:
     # Enqueue
 
     def enqueue_jobs(self, params: p.EnqueueJobs) -> Call[list[p.Enqueued]]:
-        def operation(tx: Tx) -> list[p.Enqueued]:
-            return enqueue.enqueue_jobs(tx, params.jobs)
-
+        operation = enqueue.Enqueue(params.jobs)
         if params.transaction is not None:
             joined = accept(params.transaction, self.path)
             return ReadCall(lambda: joined.join(operation))

@@ -10,13 +10,16 @@ import queue
 import threading
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import apsw
 
 from penstock.domain.errors import CommitUncertain, PenstockError, StoreBusy, StoreClosed, UsageError
 from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.tx import Tx
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 Operation = Callable[[Tx], T]
@@ -28,16 +31,25 @@ inside: ContextVar[str | None] = ContextVar("penstock_transaction", default=None
 
 
 class Ticket(Generic[T]):
-    """An operation on its way: what to do, and how to tell the caller."""
+    """An operation on its way. Whoever handed it in waits on `done` (a thread) or on `future` (an event loop)."""
 
-    __slots__ = ("durable", "error", "operation", "result", "tell")
+    __slots__ = ("done", "durable", "error", "future", "operation", "result")
 
-    def __init__(self, operation: Operation[T], durable: bool, tell: Callable[[Ticket[T]], None]) -> None:
+    def __init__(self, operation: Operation[T], durable: bool) -> None:
         self.operation = operation
         self.durable = durable
-        self.tell = tell
+        self.done: threading.Lock | None = None
+        self.future: asyncio.Future[None] | None = None
         self.result: T | None = None
         self.error: BaseException | None = None
+
+
+class Mergeable(Protocol):
+    """An operation that is cheaper for many callers at once than for one after another."""
+
+    def together(self, tx: Tx, operations: list[Any]) -> list[Any]:
+        """The results of all, in their order."""
+        ...
 
 
 class Target(Protocol):
@@ -79,6 +91,21 @@ class Writer:
                 raise StoreClosed(f"{self._target.path}: this store was closed; make a new App to use it again")
             self._queue.put(ticket)
 
+    def carry_out_here(self, ticket: Ticket[Any]) -> bool:
+        """Do it in the caller's thread if nothing else is on its way: that saves two hand-overs between threads."""
+        if not self._queue.empty() or not self._gate.acquire(blocking=False):
+            return False
+        try:
+            with self._closing:
+                if self._closed or inside.get() == self._target.path:
+                    return False
+            self._carry_out([ticket])
+        finally:
+            self._gate.release()
+        if self._target.owes() is not None:
+            self._queue.put(Ticket(lambda _: None, durable=False))
+        return True
+
     def close(self) -> None:
         with self._closing:
             if not self._closed:
@@ -116,16 +143,14 @@ class Writer:
             for ticket in group:
                 ticket.error = None
                 self._try([ticket])
-        for ticket in group:
-            ticket.tell(ticket)
+        _tell(group)
 
     def _try(self, group: list[Ticket[Any]]) -> bool:
         """Whether the group is settled: committed, or failed in a way that trying one by one would not change."""
         error: BaseException
         try:
             tx = self._target.begin(any(ticket.durable for ticket in group))
-            for ticket in group:
-                ticket.result = ticket.operation(tx)
+            _operate(tx, group)
             self._target.commit(tx)
         except CommitUncertain as uncertain:
             for ticket in group:
@@ -156,33 +181,59 @@ class WriteCall(Generic[T]):
         self._durable = durable
 
     def wait(self) -> T:
-        done = threading.Lock()
-        done.acquire()
-        ticket = Ticket(self._operation, self._durable, lambda _: done.release())
-        self._writer().submit(ticket)
-        done.acquire()
+        ticket = Ticket(self._operation, self._durable)
+        writer = self._writer()
+        if not writer.carry_out_here(ticket):
+            ticket.done = threading.Lock()
+            ticket.done.acquire()
+            writer.submit(ticket)
+            ticket.done.acquire()
         return _answer(ticket)
 
     def __await__(self) -> Generator[Any, None, T]:
         import asyncio
 
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
-
-        def wake() -> None:
-            if not future.done():
-                future.set_result(None)
-
-        def tell(_: Ticket[T]) -> None:
-            try:
-                loop.call_soon_threadsafe(wake)
-            except RuntimeError:
-                pass  # The loop was closed while the write was on its way; nobody is waiting any more.
-
-        ticket = Ticket(self._operation, self._durable, tell)
+        ticket = Ticket(self._operation, self._durable)
+        ticket.future = asyncio.get_running_loop().create_future()
         self._writer().submit(ticket)
-        yield from future.__await__()
+        yield from ticket.future.__await__()
         return _answer(ticket)
+
+
+def _operate(tx: Tx, group: list[Ticket[Any]]) -> None:
+    """Carry out all operations of a group; those that can be merged are."""
+    merged: dict[type, list[Ticket[Any]]] = {}
+    for ticket in group:
+        if hasattr(ticket.operation, "together"):
+            merged.setdefault(type(ticket.operation), []).append(ticket)
+        else:
+            ticket.result = ticket.operation(tx)
+    for tickets in merged.values():
+        operations = [ticket.operation for ticket in tickets]
+        first: Any = operations[0]
+        for ticket, ticket.result in zip(tickets, first.together(tx, operations), strict=True):
+            pass
+
+
+def _tell(group: list[Ticket[Any]]) -> None:
+    """Wake everybody who waits; an event loop is woken once for all of its callers."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for ticket in group:
+        if ticket.done is not None:
+            ticket.done.release()
+        elif ticket.future is not None:
+            by_loop.setdefault(ticket.future.get_loop(), []).append(ticket.future)
+    for loop, futures in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_wake, futures)
+        except RuntimeError:
+            pass  # The loop was closed while the write was on its way; nobody is waiting any more.
+
+
+def _wake(futures: list[asyncio.Future[None]]) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(None)
 
 
 def _answer(ticket: Ticket[T]) -> T:

@@ -1,6 +1,7 @@
--- :rows is [[token, started_at, result, progress, keep], …]. A job that a person cancelled meanwhile ends cancelled.
+-- :done is {token: started_at, …}: an object, because its keys and values are read without parsing each row again.
+-- A job that a person cancelled meanwhile ends cancelled.
 INSERT INTO penstock_outcome (
-    seq, state, attempt, session, claimed_at, started_at, finished_at, result, progress, decided_by, keep
+    seq, state, attempt, session, claimed_at, started_at, finished_at, progress, decided_by, keep
 )
 SELECT
     lease.seq,
@@ -8,12 +9,11 @@ SELECT
     lease.attempt,
     lease.session,
     lease.claimed_at,
-    done.value ->> 1,
+    done.value,
     :now,
-    iif(lease.cancel, NULL, done.value ->> 2),
-    coalesce(done.value ->> 3, lease.progress),
+    lease.progress,
     iif(lease.cancel, 'operator', 'worker'),
     :keep
-FROM json_each(:rows) AS done
-JOIN penstock_lease AS lease ON lease.token = done.value ->> 0
+FROM json_each(:done) AS done
+JOIN penstock_lease AS lease ON lease.token = CAST(done.key AS INTEGER)
 WHERE lease.cancel OR NOT :remove
