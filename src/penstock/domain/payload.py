@@ -147,6 +147,8 @@ class Signature:
 
     def bind(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The payload of a call, by parameter name. Raises TypeError as the call itself would."""
+        if not kwargs and len(args) == len(self.names) == len(self.positional):
+            return dict(zip(self.names, args, strict=True))
         if len(args) > len(self.positional):
             raise TypeError(
                 f"{what}() takes at most {len(self.positional)} positional arguments, {len(args)} were given"

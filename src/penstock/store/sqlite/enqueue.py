@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import Unique
 from penstock.store.params import Enqueued, JobSpec, NewJob
 from penstock.store.sqlite.tx import Tx, as_json
 
-RUN_ROWS_MAX = 5000
-RUN_CHARS_MAX = 16 * 1024 * 1024
+STATEMENT_CHARS_MAX = 64 * 1024 * 1024
+LAST_OF_ALL = 2**63 - 1
 
 
 class Enqueue:
@@ -31,20 +33,28 @@ class Enqueue:
 
 def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob], retried_from: str | None = None) -> list[Enqueued]:
     """Store the jobs. One whose id is stored already, or whose unique key is held, is answered with created False."""
-    held = _held_keys(tx, jobs)
-    new = [job for job in jobs if job.id not in held] if held else jobs
-    last_job = tx.value("last_job")
-    stored = sum(_insert_run(tx, run, retried_from) for run in _runs(new))
+    runs = [(spec, list(run)) for spec, run in groupby(jobs, key=attrgetter("spec"))]
+    held = _held_keys(tx, jobs) if any(spec.unique for spec, _ in runs) else {}
+    stored, newest = 0, LAST_OF_ALL
+    for spec, run in runs:
+        count = _insert_run(tx, spec, _rows(run, held), retried_from)
+        if count:
+            stored, newest = stored + count, tx.db.last_insert_rowid()
+    last_job = newest - stored  # New rows get consecutive numbers.
     if stored:
-        _point_to_new(tx, new, last_job)
+        _point_to_new(tx, runs, last_job)
     if not held and stored == len(jobs):
         return [Enqueued(job.id, True) for job in jobs]
-    seen = _stored_before(tx, new, last_job)
+    seen = _stored_before(tx, [job for job in jobs if job.id not in held], last_job)
     answers = []
     for job in jobs:
         answers.append(held.get(job.id) or Enqueued(job.id, job.id not in seen))
         seen.add(job.id)
     return answers
+
+
+def _rows(run: list[NewJob], held: dict[str, Enqueued]) -> list[tuple[str, str]]:
+    return [(job.id, job.payload) for job in run if job.id not in held]
 
 
 def _held_keys(tx: Tx, jobs: Sequence[NewJob]) -> dict[str, Enqueued]:
@@ -75,32 +85,15 @@ def _held(tx: Tx, job: NewJob, unique: Unique) -> Enqueued | None:
     return None
 
 
-def _runs(jobs: Sequence[NewJob]) -> Iterator[list[NewJob]]:
-    """Neighbours that share everything but id and payload, in parts bounded in rows and bytes."""
-    run: list[NewJob] = []
-    size = 0
-    for job in jobs:
-        if run and (
-            not _alike(run[0].spec, job.spec) or len(run) >= RUN_ROWS_MAX or size + len(job.payload) > RUN_CHARS_MAX
-        ):
-            yield run
-            run, size = [], 0
-        run.append(job)
-        size += len(job.payload)
-    if run:
-        yield run
-
-
-def _alike(a: JobSpec, b: JobSpec) -> bool:
-    """Neighbours that were bound together share one spec; a unique key is one job's own."""
-    return (a is b or a == b) and a.unique is None
-
-
-def _insert_run(tx: Tx, run: list[NewJob], retried_from: str | None) -> int:
-    spec = run[0].spec
+def _insert_run(tx: Tx, spec: JobSpec, rows: list[tuple[str, str]], retried_from: str | None) -> int:
+    """One statement for neighbours that share everything but id and payload; more where that would be too long."""
+    text = as_json(rows)
+    if len(text) > STATEMENT_CHARS_MAX and len(rows) > 1:
+        half = len(rows) // 2
+        return sum(_insert_run(tx, spec, part, retried_from) for part in (rows[:half], rows[half:]))
     return tx.change(
         "insert_jobs",
-        rows=as_json([(job.id, job.payload) for job in run]),
+        rows=text,
         lane=tx.lanes.find(tx, spec.type, spec.queue, spec.capability, spec.resources),
         priority=spec.priority,
         due_at=spec.at if spec.at is not None else tx.now + int(spec.delay * MICROSECONDS),
@@ -120,12 +113,13 @@ def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:
     return set(tx.array("stored_before", ids=as_json(ids), last_job=last_job))
 
 
-def _point_to_new(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> None:
+def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: int) -> None:
     if tx.change("ready_new_jobs", last_job=last_job, now=tx.now):
         tx.wake = True
-    if any(job.spec.delay or job.spec.at is not None for job in jobs):
+    if any(spec.delay or spec.at is not None for spec, _ in runs):
         tx.change("schedule_new_jobs", last_job=last_job, now=tx.now)
         tx.wake = True
-    for job in jobs:
-        if job.spec.ttl is not None:
-            tx.change("insert_ttl", id=job.id, ttl=int(job.spec.ttl * MICROSECONDS), last_job=last_job)
+    for spec, run in runs:
+        if spec.ttl is not None:
+            for job in run:
+                tx.change("insert_ttl", id=job.id, ttl=int(spec.ttl * MICROSECONDS), last_job=last_job)

@@ -20,6 +20,7 @@ from penstock.store.sqlite.turn import Turn
 from penstock.store.sqlite.tx import Lanes, Tx
 
 BELL_SECONDS_MAX = 120
+PORTS_CACHED_US = 50_000
 
 
 class OpenFile:
@@ -44,16 +45,21 @@ class OpenFile:
         self._lanes = Lanes()
         self._bells = Bells()
         self._ports: list[int] = []
+        self._ports_at = 0
         self._identity = connection.file_identity(path)
         self._inherited: list[apsw.Connection] = [self.db, self.reader]
 
-    def check(self) -> None:
-        """Refuse to go on with a file that is no longer there, or in a process that did not open it."""
+    def check_process(self) -> None:
+        """Refuse to go on in a process that did not open the file."""
         if self.pid != os.getpid():
             raise StoreForked(
                 f"{self.path}: this store was opened before a fork and is used in the child; SQLite connections do not "
                 "survive a fork: make the App in the child (or use it only after the fork)"
             )
+
+    def check(self) -> None:
+        """Refuse to go on in a forked child, or with a file that is no longer the one that was opened."""
+        self.check_process()
         if connection.file_identity(self.path) != self._identity:
             raise StoreGone(
                 f"{self.path}: the file was deleted or replaced while it was open; put it back, or restart this process"
@@ -89,8 +95,8 @@ class OpenFile:
 
     def commit(self, tx: Tx) -> None:
         """Commit; what cannot be known afterwards is said as CommitUncertain."""
-        if tx.wake:
-            self._ports = self._listening(tx)
+        if tx.wake and abs(tx.now - self._ports_at) > PORTS_CACHED_US:
+            self._ports, self._ports_at = self._listening(tx), tx.now
         try:
             tx.db.execute("COMMIT")
             self._turn.release()

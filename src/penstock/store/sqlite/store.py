@@ -78,7 +78,7 @@ class SqliteStore:
 
     def _writer(self) -> Writer:
         file, writer = self._opened()
-        file.check()
+        file.check_process()
         return writer
 
     def _opened(self) -> tuple[OpenFile, Writer]:

@@ -211,8 +211,8 @@ def _operate(tx: Tx, group: list[Ticket[Any]]) -> None:
     for tickets in merged.values():
         operations = [ticket.operation for ticket in tickets]
         first: Any = operations[0]
-        for ticket, ticket.result in zip(tickets, first.together(tx, operations), strict=True):
-            pass
+        for ticket, result in zip(tickets, first.together(tx, operations), strict=True):
+            ticket.result = result
 
 
 def _tell(group: list[Ticket[Any]]) -> None:
