@@ -5,7 +5,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
-BENCH_FILE := bench.db
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check fmt bench clean
@@ -31,12 +30,11 @@ fmt: $(DEV) ## Format the code and fix what the linter can fix
 	@$(BIN)/ruff check --fix
 
 bench: $(RUNTIME) ## Measure this machine: penstock against bare SQLite, on a file in this folder
-	@rm -f $(BENCH_FILE) $(BENCH_FILE)-wal $(BENCH_FILE)-shm
-	@$(BIN)/penstock bench --store sqlite:///$(BENCH_FILE) --raw
+	@$(BIN)/penstock bench --raw
 
 clean: ## Remove the virtual environment, caches and bench files
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build dist
-	rm -f $(BENCH_FILE) $(BENCH_FILE)-wal $(BENCH_FILE)-shm
+	rm -f penstock-bench-*.db*
 	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

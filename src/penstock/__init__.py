@@ -110,14 +110,16 @@ _HOME = {
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 
-def __getattr__(name: str) -> object:
-    from importlib import import_module
+if not TYPE_CHECKING:  # Type checkers see the imports above, and know every other name as a mistake.
 
-    if name not in _MODULE:
-        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
-    value: object = getattr(import_module(_MODULE[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name not in _MODULE:
+            raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+        value: object = getattr(import_module(_MODULE[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -54,6 +54,40 @@ def test_a_job_that_does_not_finish_in_time_goes_back(shell: Shell, project: Pat
     app.close()
 
 
+STUBBORN = """
+import asyncio
+import penstock.worker.executor
+from penstock import App
+
+penstock.worker.executor.STOP_SECONDS = 0.2
+app = App("sqlite:///jobs.db")
+
+
+@app.job
+async def stubborn() -> None:
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            pass
+"""
+
+
+def test_a_handler_that_ignores_its_cancellation_cannot_keep_the_process(shell: Shell, project: Path) -> None:
+    (project / "stubborn_tasks.py").write_text(STUBBORN)
+    app = App(f"sqlite:///{project}/jobs.db")
+    job = app.enqueue("stubborn")
+    worker = shell.start("worker", "stubborn_tasks:app", "--shutdown-timeout", "50ms")
+    worker.wait_for(f"{job.id} attempt 1 started")
+    worker.signal(signal.SIGTERM)
+    outcome = worker.end()
+    assert outcome.code == 0
+    assert "did not stop in time and was given up" in outcome.out or "does not stop when it is cancelled" in outcome.out
+    left = job.read()
+    assert (left.state, left.attempt) == (State.PENDING, 0)
+    app.close()
+
+
 def test_a_worker_goes_on_when_nobody_reads_its_log(shell: Shell, project: Path) -> None:
     app = App(f"sqlite:///{project}/jobs.db")
     job = app.enqueue("greet", {"name": "nobody"})

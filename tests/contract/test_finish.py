@@ -199,7 +199,7 @@ def test_the_others_in_a_call_are_unaffected_by_a_lost_one(world: World, session
             Unfinished(token=10**12, event=Event.FAIL, keep=keep),
         ],
     )
-    assert sorted(world.store.finish_jobs(params).wait()) == [lost.token, 10**12]
+    assert set(world.store.finish_jobs(params).wait()) == {lost.token, 10**12}
     assert [world.state(job_id) for job_id in (lost_id, done_id, dead_id)] == [
         State.PENDING,
         State.COMPLETED,
@@ -245,6 +245,21 @@ def test_follow_ups_of_a_lost_token_are_not_stored(world: World, session: int) -
     assert world.store.finish_jobs(params).wait() == [lost.token]
     assert world.find(of_lost.id) is None
     assert world.state(of_current.id) is State.PENDING
+
+
+def test_follow_ups_of_a_cancelled_job_are_not_stored(world: World, session: int) -> None:
+    cancelled_id, done_id = world.add_many(2)
+    cancelled, done = world.claim(session)
+    of_cancelled, of_done = world.new_job(parent=cancelled_id), world.new_job(parent=done_id)
+    world.cancel(cancelled_id)
+    params = FinishJobs(
+        completed=[Completed(cancelled.token, 0), Completed(done.token, 0)],
+        follow_ups=[(cancelled.token, of_cancelled), (done.token, of_done)],
+    )
+    assert world.store.finish_jobs(params).wait() == []
+    assert world.state(cancelled_id) is State.CANCELLED
+    assert world.find(of_cancelled.id) is None
+    assert world.state(of_done.id) is State.PENDING
 
 
 def test_a_follow_up_that_cannot_be_stored_stores_nothing_of_the_call(world: World, session: int) -> None:

@@ -6,6 +6,8 @@ import inspect
 import subprocess
 import sys
 
+import pytest
+
 import penstock
 
 HEAVY = ("asyncio", "apsw", "rich", "typer", "sqlite3", "pydantic")
@@ -22,10 +24,19 @@ def test_public_names_are_sorted() -> None:
 
 
 def test_public_names_exist_and_nothing_else_is_public() -> None:
+    for name in penstock.__all__:
+        assert getattr(penstock, name) is not None
     visible = {
-        name for name, value in vars(penstock).items() if not name.startswith("_") and not inspect.ismodule(value)
+        name
+        for name, value in vars(penstock).items()
+        if not name.startswith("_") and not inspect.ismodule(value) and name != "TYPE_CHECKING"
     }
-    assert visible == set(penstock.__all__)
+    assert visible == set(penstock.__all__) == set(dir(penstock))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Appp'"):
+        getattr(penstock, "Appp")  # noqa: B009 — a type checker would refuse the plain spelling
 
 
 def test_every_public_name_has_a_docstring_of_its_own() -> None:

@@ -36,7 +36,9 @@ def found_by_mypy(files: list[str]) -> Found:
 
 def found_by_pyright(files: list[str]) -> Found:
     found: Found = defaultdict(lambda: defaultdict(set))
-    for message in json.loads(run("pyright", "--outputjson", *files))["generalDiagnostics"]:
+    for message in json.loads(run("pyright", "--outputjson", "--pythonpath", sys.executable, *files))[
+        "generalDiagnostics"
+    ]:
         line = message["range"]["start"]["line"] + 1
         found[Path(message["file"]).name][line].add(message.get("rule", message["message"]))
     return found

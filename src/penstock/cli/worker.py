@@ -119,14 +119,25 @@ def _banner(app: App, target: str, settings: Any) -> None:
 def _run_loop(app: App, settings: dict[str, Any]) -> None:
     import asyncio
 
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(app.run_worker(**settings))
+    from penstock.cli.loop import new_event_loop
 
-
-def _loop_factory() -> Any:
-    """uvloop where it is installed: the same behaviour, with less time per event."""
+    runner = asyncio.Runner(loop_factory=new_event_loop)
+    code = FAILED
     try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
+        runner.run(app.run_worker(**settings))
+        code = 0
+    finally:
+        if asyncio.all_tasks(runner.get_loop()):
+            _leave_at_once(app, code)
+        runner.close()
+
+
+def _leave_at_once(app: App, code: int) -> None:
+    """A handler ignores its cancellation and would keep this process for ever. Its job was given back; go."""
+    import os
+    import sys
+
+    app.close()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -70,7 +70,7 @@ NO_RESOURCES = Resources()
 
 @dataclass(frozen=True, slots=True, init=False)
 class Unique:
-    """At most one job per key: while one is alive, and for `per` after its enqueue if that is given."""
+    """At most one job per key: within `per` of its enqueue if that is given, else until it has ended."""
 
     key: str
     per: float | None = None
@@ -129,6 +129,27 @@ class Policy(msgspec.Struct, frozen=True, omit_defaults=True, rename={
     remove_on_fail: bool | int = False
 
 
+def decode_policy(text: str | None) -> Policy:
+    """The stored policy of a job. Few distinct texts exist, so they are remembered. A broken one is the default."""
+    if text is None:
+        return DEFAULT_POLICY
+    policy = _policies.get(text)
+    if policy is None:
+        if len(_policies) >= POLICIES_REMEMBERED_MAX:
+            _policies.clear()
+        try:
+            policy = msgspec.json.decode(text, type=Policy)
+        except msgspec.MsgspecError:
+            policy = DEFAULT_POLICY
+        _policies[text] = policy
+    return policy
+
+
+DEFAULT_POLICY = Policy()
+POLICIES_REMEMBERED_MAX = 1000
+_policies: dict[str, Policy] = {}
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All options of a job, checked and in plain units. What a type declares and what an enqueue overrides."""
 
@@ -136,7 +157,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     priority: int = 0
     capability: str = DEFAULT_CAPABILITY
     resources: Resources = NO_RESOURCES
-    policy: Policy = Policy()
+    policy: Policy = DEFAULT_POLICY
     tenant: Tenant | None = None
     tags: tuple[str, ...] = ()
     unique: Unique | None = None

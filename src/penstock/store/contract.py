@@ -5,7 +5,8 @@ limits, tenants, schedules and chains fit into it is written in docs/decisions/0
 
 Rules for all methods:
 - a method returns a Call: `await` it or `wait()` for it; it is one transaction, all or nothing;
-- when it returns, its effect is committed at the durability that `info` states;
+- when it returns, its effect is committed at the durability that `info` states. Claims, starts, progress and
+  heartbeats survive a crash of the process; a power failure may undo the newest of them, which offers the job again;
 - an error means that nothing was stored, with one exception that says so: EnqueueUncertain;
 - time is the store's own; what a job may do next is decided by domain.job.TRANSITIONS.
 """
@@ -85,6 +86,7 @@ class Store(Protocol):
 
         Every other job in the call is unaffected by a lost one. After COMPLETE, FAIL or CANCEL the job is final
         and no claim will ever return it. RELEASE gives back the attempt; BACK_OFF keeps it spent.
+        A job that a person asked to cancel ends cancelled, whatever its attempt says; its follow-ups are dropped.
         """
         ...
 

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from penstock.domain.job import Event, Job, State
-from penstock.domain.options import DEFAULTS, NO_RESOURCES, Options, Resources, Tenant, Unique
+from penstock.domain.options import DEFAULT_POLICY, NO_RESOURCES, Options, Resources, Tenant, Unique
 
 History = Literal["all", "default", "failures", "none"]
 
@@ -53,7 +53,7 @@ def job_spec(type: str, options: Options, parent: str | None = None) -> JobSpec:
         priority=options.priority,
         delay=options.delay or 0.0,
         at=options.at_us,
-        policy=None if policy == DEFAULTS.policy else msgspec.json.encode(policy).decode(),
+        policy=None if policy == DEFAULT_POLICY else msgspec.json.encode(policy).decode(),
         ttl=policy.ttl,
         tenant=options.tenant,
         tags=options.tags,
@@ -132,7 +132,7 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt that ended without success.
 
     `event` is one of BACK_OFF (try again after `delay`), FAIL (dead), RELEASE (back, the attempt not spent)
-    or CANCEL. A cancel that an operator asked for wins over BACK_OFF and RELEASE.
+    or CANCEL. A cancel that a person asked for wins: the job ends cancelled, whatever the event.
     """
 
     token: int

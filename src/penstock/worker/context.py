@@ -7,13 +7,11 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
 from penstock.client import JobCall
 from penstock.domain.clock import from_us
 from penstock.domain.errors import PayloadError, UsageError
 from penstock.domain.job import Progress
-from penstock.domain.options import Policy, Tenant
+from penstock.domain.options import Tenant
 from penstock.domain.payload import encode_json
 from penstock.worker.run import Run
 
@@ -119,20 +117,3 @@ class Context:
     async def progress(self, percent: float | None = None, *, phase: str | None = None, **data: Any) -> None:
         """The same as report(), for async handlers."""
         self.report(percent, phase=phase, **data)
-
-
-def decode_policy(text: str | None) -> Policy:
-    """The stored policy of a job; few distinct texts exist, so they are remembered."""
-    if text is None:
-        return _DEFAULT
-    policy = _policies.get(text)
-    if policy is None:
-        if len(_policies) > 1000:
-            _policies.clear()
-        policy = _policies[text] = _decode(text)
-    return policy
-
-
-_DEFAULT = Policy()
-_policies: dict[str, Policy] = {}
-_decode = msgspec.json.Decoder(Policy).decode

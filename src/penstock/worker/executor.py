@@ -15,12 +15,11 @@ from penstock.client import Client
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import PayloadError
 from penstock.domain.job import Event
-from penstock.domain.options import Policy
+from penstock.domain.options import Policy, decode_policy
 from penstock.domain.payload import encode_json
 from penstock.domain.registry import Registry
 from penstock.domain.retry import GiveUp, decide, describe_error
 from penstock.store.params import Claim, Completed, Unfinished
-from penstock.worker.context import decode_policy
 from penstock.worker.coroutines import Coroutines
 from penstock.worker.deadlines import Deadlines
 from penstock.worker.finisher import Finisher

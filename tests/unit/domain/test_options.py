@@ -8,9 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.domain import options
 from penstock.domain.clock import to_us
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import (
+    POLICIES_REMEMBERED_MAX,
     Backoff,
     Concurrency,
     Exponential,
@@ -22,6 +24,7 @@ from penstock.domain.options import (
     Tenant,
     Unique,
     check_name,
+    decode_policy,
     make_options,
 )
 
@@ -176,3 +179,16 @@ def test_concurrency_limits_that_are_not_possible(limit: Any) -> None:
 @pytest.mark.parametrize("name", ["a", "Größe", "a.b:c/d@e-f_g", "x" * 200, "日本"])
 def test_usable_names(name: str) -> None:
     assert check_name(name, "queue") == name
+
+
+def test_a_stored_policy_is_decoded_once_and_a_broken_one_is_the_default() -> None:
+    assert decode_policy(None) == Policy()
+    assert decode_policy('{"a":9}') == Policy(attempts=9)
+    assert decode_policy('{"a":9}') is decode_policy('{"a":9}')
+    assert decode_policy("not json") == Policy()
+
+
+def test_remembered_policies_are_bounded() -> None:
+    for attempts in range(1, POLICIES_REMEMBERED_MAX + 10):
+        assert decode_policy(f'{{"a":{attempts}}}').attempts == attempts
+    assert len(options._policies) <= POLICIES_REMEMBERED_MAX

@@ -17,7 +17,7 @@ from penstock.domain.options import Options, Policy, Tenant
 from penstock.domain.payload import signature_of
 from penstock.domain.registry import Declaration
 from penstock.store.params import Claim, JobSpec
-from penstock.worker.context import Context, current, decode_policy, running
+from penstock.worker.context import Context, current, running
 from penstock.worker.run import Plan, Run
 from tests.contract.clock import START_US
 
@@ -113,12 +113,3 @@ def test_the_current_context_anywhere_below_the_handler() -> None:
         return current().id
 
     assert copy_context().run(below) == "the-id"
-
-
-def test_policies_are_decoded_once() -> None:
-    assert decode_policy(None) == Policy()
-    assert decode_policy('{"a":9}') == Policy(attempts=9)
-    assert decode_policy('{"a":9}') is decode_policy('{"a":9}')
-    for number in range(1, 1000):
-        assert decode_policy(f'{{"t":{number}.5}}').timeout == number + 0.5
-    assert decode_policy('{"a":9}') == Policy(attempts=9)

@@ -36,7 +36,8 @@ def finish_jobs(tx: Tx, finish: FinishJobs) -> list[int]:
     if finish.follow_ups or finish.unfinished:
         tokens = [done.token for done in finish.completed] + [end.token for end in finish.unfinished]
         lost = _lost(tx, tokens)
-        enqueue_jobs(tx, [job for token, job in finish.follow_ups if token not in lost])
+        dropped = {*lost, *tx.array("cancelled_tokens", tokens=as_json(tokens))} if finish.follow_ups else set()
+        enqueue_jobs(tx, [job for token, job in finish.follow_ups if token not in dropped])
     for keep, run in groupby(finish.completed, key=lambda done: done.keep):
         lost += _complete(tx, keep, list(run), finish.history)
     if finish.unfinished:

@@ -9,7 +9,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import AlreadyRetried, UnknownJob
 from penstock.domain.job import DEAD_LETTERS, FINAL, Event, State, StateCode, next_state
-from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant
+from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant, decode_policy
 from penstock.store import params as p
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.finish import remove_jobs
@@ -71,7 +71,13 @@ def _spec_again(
     else:
         needs = msgspec.json.decode(resources, type=Resources) if resources else NO_RESOURCES
         spec = p.JobSpec(
-            type=type_, queue=queue, capability=capability, resources=needs, priority=priority, policy=policy
+            type=type_,
+            queue=queue,
+            capability=capability,
+            resources=needs,
+            priority=priority,
+            policy=policy,
+            ttl=decode_policy(policy).ttl,
         )
     return msgspec.structs.replace(
         spec,

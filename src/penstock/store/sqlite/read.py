@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.domain.clock import from_us
 from penstock.domain.job import FINAL, ErrorInfo, Job, Progress, State, StateCode, Transition
-from penstock.domain.options import Policy, Tenant
+from penstock.domain.options import Tenant, decode_policy
 from penstock.domain.payload import decode_json
 from penstock.store import params as p
 from penstock.store.sqlite.statements import sql
@@ -17,7 +17,6 @@ from penstock.store.sqlite.tx import fetch
 
 _error = msgspec.json.Decoder(ErrorInfo).decode
 _progress = msgspec.json.Decoder(Progress).decode
-_policy = msgspec.json.Decoder(Policy).decode
 _tenant = msgspec.json.Decoder(Tenant).decode
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
@@ -118,7 +117,7 @@ def _job(row: tuple[Any, ...], now: int) -> Job:
         payload=_plain(payload),
         priority=priority,
         attempt=attempt,
-        max_attempts=(_policy(policy) if policy else Policy()).attempts,
+        max_attempts=decode_policy(policy).attempts,
         crashes=crashes,
         created_at=from_us(created_at),
         due_at=from_us(due_at),

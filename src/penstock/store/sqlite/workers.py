@@ -7,13 +7,11 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import WorkerRefused
 from penstock.domain.job import ErrorInfo, Event, StateCode
-from penstock.domain.options import Policy
+from penstock.domain.options import decode_policy
 from penstock.domain.retry import GiveUp, after_failure
 from penstock.store import params as p
 from penstock.store.sqlite.finish import Ending, end_attempts
 from penstock.store.sqlite.tx import Tx, as_json
-
-_policy = msgspec.json.Decoder(Policy).decode
 
 
 def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
@@ -74,7 +72,7 @@ def _recover_session(tx: Tx, session: int, limit: int) -> list[str]:
 
 
 def _crashed(tx: Tx, token: int, attempt: int, policy_text: str | None) -> Ending:
-    policy = _policy(policy_text) if policy_text else Policy()
+    policy = decode_policy(policy_text)
     verdict = after_failure(policy, attempt, tx.random)
     final = isinstance(verdict, GiveUp)
     delay = 0.0 if isinstance(verdict, GiveUp) else verdict.delay

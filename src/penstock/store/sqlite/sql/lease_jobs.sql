@@ -19,5 +19,6 @@ picked (priority, due_at, seq, attempt) AS MATERIALIZED (
     ORDER BY job.priority DESC, job.due_at, job.seq
     LIMIT :limit
 )
-INSERT INTO penstock_lease (seq, attempt, session, claimed_at)
-SELECT seq, attempt + 1, :session, :now FROM picked ORDER BY priority DESC, due_at, seq
+INSERT INTO penstock_lease (token, seq, attempt, session, claimed_at)
+SELECT :token + row_number() OVER (ORDER BY priority DESC, due_at, seq), seq, attempt + 1, :session, :now
+FROM picked
