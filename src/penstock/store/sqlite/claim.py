@@ -17,7 +17,7 @@ _decode = msgspec.json.Decoder(list[Claim]).decode
 
 
 def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
-    [(status, next_due_at, next_expiry, last_lane, last_token)] = tx.run("before_claim", session=claim.session)
+    [(status, next_due_at, next_expiry, last_lane, token)] = tx.run("before_claim", session=claim.session)
     if status not in ("active", "draining"):
         raise WorkerRefused(f"this worker is {status or 'not registered'}; it must register again before it claims")
     if next_due_at is not None and next_due_at <= tx.now:
@@ -25,9 +25,7 @@ def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
     if next_expiry is not None and next_expiry <= tx.now:
         _expire_overdue(tx)
     lanes = tx.lanes.eligible(tx, claim, last_lane)
-    # Tokens follow the clock as well: even if a power failure undoes this claim, its token is not given out again.
-    token = max(last_token, tx.now)
-    if not tx.change("lease_jobs", token=token, lanes=lanes, limit=claim.limit, session=claim.session, now=tx.now):
+    if not tx.change("lease_jobs", lanes=lanes, limit=claim.limit, session=claim.session, now=tx.now):
         return Claimed([], tx.now, next_due_at)
     tx.change("unready_leased_jobs", token=token)
     return Claimed(_read_claims(tx, token), tx.now, next_due_at)

@@ -25,6 +25,8 @@ def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
             )
         while _recover_session(tx, session, limit=1000):
             pass
+    if not tx.change("move_tokens", now=tx.now):
+        tx.change("begin_tokens", now=tx.now)
     for name, options in worker.types.items():
         tx.change("declare_type", name=name, options=as_json(options), now=tx.now)
     tx.change(

@@ -9,7 +9,7 @@ WITH head (lane) AS MATERIALIZED (
     ORDER BY job.priority DESC, job.due_at, job.seq
     LIMIT :limit
 ),
-picked (priority, due_at, seq, attempt) AS MATERIALIZED (
+picked (priority, due_at, seq, attempt) AS (
     SELECT job.priority, job.due_at, job.seq, job.attempt
     FROM head
     CROSS JOIN penstock_job AS job ON job.seq IN (
@@ -19,6 +19,5 @@ picked (priority, due_at, seq, attempt) AS MATERIALIZED (
     ORDER BY job.priority DESC, job.due_at, job.seq
     LIMIT :limit
 )
-INSERT INTO penstock_lease (token, seq, attempt, session, claimed_at)
-SELECT :token + row_number() OVER (ORDER BY priority DESC, due_at, seq), seq, attempt + 1, :session, :now
-FROM picked
+INSERT INTO penstock_lease (seq, attempt, session, claimed_at)
+SELECT seq, attempt + 1, :session, :now FROM picked
