@@ -173,19 +173,3 @@ def test_a_terminal_without_unicode_gets_escapes_instead_of_an_error(shell: Shel
     outcome = shell.run("dead", "list", *STORE, env={"PYTHONIOENCODING": "ascii"})
     assert outcome.code == 0
     assert "gr\\xf6\\xdfer" in outcome.out
-
-
-def test_bench_hands_its_options_to_the_measuring(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    from types import ModuleType
-
-    import penstock.cli
-
-    seen: list[tuple[object, ...]] = []
-    fake = ModuleType("penstock.cli.bench")
-    fake.run = lambda *args: seen.append(args)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "penstock.cli.bench", fake)
-    monkeypatch.setattr(penstock.cli, "bench", fake, raising=False)
-    assert call("bench", "--jobs", "5", "--processes", "2", "--history", "none", "--raw", "--json").code == 0
-    assert seen == [(5, 2, "none", True, True, "sqlite:///jobs.db")]
-    assert call("bench", "--jobs", "0").code == 2
-    assert call("bench", "--history", "some").code == 2

@@ -59,7 +59,11 @@ class Bench:
             for _ in range(count):
                 await self._bench.noop.aenqueue(*ARGUMENTS)
 
-        self.note("enqueue_single_per_s", count / _timed_async(one_by_one))
+        begun = time.perf_counter()
+        for _ in range(count):
+            self._bench.noop.enqueue(*ARGUMENTS)
+        self.note("enqueue_single_per_s", count / (time.perf_counter() - begun))
+        self.note("enqueue_single_async_per_s", count / _timed_async(one_by_one))
         self._empty()
 
     def _concurrent(self) -> None:
@@ -148,15 +152,17 @@ class RawBench:
     def parts(self) -> list[tuple[str, Callable[[], None]]]:
         raw, jobs = self._raw, self._jobs
         return [
-            (
-                "raw: insert one by one",
-                lambda: self.note("enqueue_single_per_s", raw.insert_single(max(200, jobs // 20))),
-            ),
+            ("raw: insert one by one", self._single),
             ("raw: insert in bulk", lambda: self.note("enqueue_bulk_per_s", raw.insert_bulk(BULK))),
             ("raw: claim and complete", lambda: self.note("drain_per_s", raw.cycle(jobs))),
             ("raw: thread pool", lambda: self.note("drain_threads_per_s", thread_pool(max(1, jobs // 4)))),
             ("raw: pickup", lambda: self.note("pickup_ms", *raw.pickup_ms(PROBES))),
         ]
+
+    def _single(self) -> None:
+        rate = self._raw.insert_single(max(200, self._jobs // 20))
+        self.note("enqueue_single_per_s", rate)
+        self.note("enqueue_single_async_per_s", rate)
 
     def close(self) -> None:
         self._raw.close()

@@ -10,7 +10,8 @@ from rich.table import Table
 from penstock.cli.output import print_json
 
 _ROWS = (
-    ("enqueue_single_per_s", "enqueue one by one, awaited", "jobs/s"),
+    ("enqueue_single_per_s", "enqueue one by one, plain code", "jobs/s"),
+    ("enqueue_single_async_per_s", "enqueue one by one, async code", "jobs/s"),
     ("enqueue_concurrent_per_s", "enqueue, 20 concurrent callers", "jobs/s"),
     ("enqueue_bulk_per_s", "enqueue 10,000 in bulk", "jobs/s"),
     ("drain_per_s", "drain, async handlers", "jobs/s"),
