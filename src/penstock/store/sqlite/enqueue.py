@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 
@@ -87,24 +87,32 @@ def _held(tx: Tx, job: NewJob, unique: Unique) -> Enqueued | None:
 
 def _insert_run(tx: Tx, spec: JobSpec, rows: list[tuple[str, str]], retried_from: str | None) -> int:
     """One statement for neighbours that share everything but id and payload; more where that would be too long."""
+    shared = {
+        "lane": tx.lanes.find(tx, spec.type, spec.queue, spec.capability, spec.resources),
+        "priority": spec.priority,
+        "due_at": spec.at if spec.at is not None else tx.now + int(spec.delay * MICROSECONDS),
+        "now": tx.now,
+        "policy": spec.policy,
+        "tenant": as_json(spec.tenant) if spec.tenant else None,
+        "tags": as_json(spec.tags) if spec.tags else None,
+        "parent": spec.parent,
+        "retried_from": retried_from,
+        "unique_key": spec.unique.key if spec.unique else None,
+    }
+    if len(rows) == 1:
+        return tx.change("insert_job", id=rows[0][0], payload=rows[0][1], **shared)
+    return sum(tx.change("insert_jobs", rows=text, **shared) for text in _texts(rows))
+
+
+def _texts(rows: list[tuple[str, str]]) -> Iterator[str]:
+    """The rows as JSON, in as few texts as the length of a statement's parameter allows."""
     text = as_json(rows)
-    if len(text) > STATEMENT_CHARS_MAX and len(rows) > 1:
+    if len(text) <= STATEMENT_CHARS_MAX or len(rows) <= 1:
+        yield text
+    else:
         half = len(rows) // 2
-        return sum(_insert_run(tx, spec, part, retried_from) for part in (rows[:half], rows[half:]))
-    return tx.change(
-        "insert_jobs",
-        rows=text,
-        lane=tx.lanes.find(tx, spec.type, spec.queue, spec.capability, spec.resources),
-        priority=spec.priority,
-        due_at=spec.at if spec.at is not None else tx.now + int(spec.delay * MICROSECONDS),
-        now=tx.now,
-        policy=spec.policy,
-        tenant=as_json(spec.tenant) if spec.tenant else None,
-        tags=as_json(spec.tags) if spec.tags else None,
-        parent=spec.parent,
-        retried_from=retried_from,
-        unique_key=spec.unique.key if spec.unique else None,
-    )
+        yield from _texts(rows[:half])
+        yield from _texts(rows[half:])
 
 
 def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:

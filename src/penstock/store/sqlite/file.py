@@ -58,8 +58,12 @@ class OpenFile:
             )
 
     def check(self) -> None:
-        """Refuse to go on in a forked child, or with a file that is no longer the one that was opened."""
+        """Both: in a process that opened the file, and the file still the same."""
         self.check_process()
+        self.check_file()
+
+    def check_file(self) -> None:
+        """Refuse to go on with a file that is no longer the one that was opened."""
         if connection.file_identity(self.path) != self._identity:
             raise StoreGone(
                 f"{self.path}: the file was deleted or replaced while it was open; put it back, or restart this process"
@@ -79,7 +83,7 @@ class OpenFile:
 
     def new_tx(self, db: apsw.Connection) -> Tx:
         """Begin on this connection; waits for other processes."""
-        self.check()
+        self.check_file()
         if not self._turn.acquire(errors.BUSY_SECONDS):
             raise translate(apsw.BusyError("another process writes"), self.path)
         db.execute("BEGIN IMMEDIATE")

@@ -149,7 +149,7 @@ class Writer:
         """Whether the group is settled: committed, or failed in a way that trying one by one would not change."""
         error: BaseException
         try:
-            tx = self._target.begin(any(ticket.durable for ticket in group))
+            tx = self._target.begin(group[0].durable or any(ticket.durable for ticket in group))
             _operate(tx, group)
             self._target.commit(tx)
         except CommitUncertain as uncertain:
@@ -202,6 +202,9 @@ class WriteCall(Generic[T]):
 
 def _operate(tx: Tx, group: list[Ticket[Any]]) -> None:
     """Carry out all operations of a group; those that can be merged are."""
+    if len(group) == 1:
+        group[0].result = group[0].operation(tx)
+        return
     merged: dict[type, list[Ticket[Any]]] = {}
     for ticket in group:
         if hasattr(ticket.operation, "together"):
