@@ -36,7 +36,7 @@ def _dec_hook(kind: type, value: Any) -> Any:
     validate = getattr(kind, "model_validate", None)
     if callable(validate):
         return validate(value)
-    raise NotImplementedError(kind)
+    raise TypeError(f"values of type {kind.__qualname__} cannot be decoded from JSON")
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_to_plain)
