@@ -155,7 +155,7 @@ class Executor:
             self._fill()
         if len(self.buffer) <= self.low_water:
             self.room.set()
-        self._note_idle()
+            self._note_idle()
 
     # Judging
 
@@ -170,7 +170,9 @@ class Executor:
         claim = run.claim
         self._finisher.completed(
             Completed(claim.token, run.started_us, text, run.progress, _kept(run.policy.remove_on_complete)),
-            [(claim.token, self._client.follow_up(call, claim.id)) for call in run.follow_ups],
+            [(claim.token, self._client.follow_up(call, claim.id)) for call in run.follow_ups]
+            if run.follow_ups
+            else None,
         )
 
     def _fail(self, run: Run, error: BaseException) -> None:
