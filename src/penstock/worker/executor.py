@@ -170,9 +170,7 @@ class Executor:
         claim = run.claim
         self._finisher.completed(
             Completed(claim.token, run.started_us, text, run.progress, _kept(run.policy.remove_on_complete)),
-            [(claim.token, self._client.follow_up(call, claim.id)) for call in run.follow_ups]
-            if run.follow_ups
-            else None,
+            [(claim.token, self._client.follow_up(call, claim.id)) for call in run.follow_ups],
         )
 
     def _fail(self, run: Run, error: BaseException) -> None:
