@@ -169,6 +169,20 @@ def test_a_hint_brings_the_next_claim_at_once() -> None:
     with_claimer(store, story)
 
 
+def test_a_cancellation_that_comes_together_with_a_hint_is_not_swallowed() -> None:
+    async def story(claimer: Claimer, executor: StubExecutor, running: asyncio.Task[None]) -> None:
+        await executor.taken.wait()
+        for _ in range(5):
+            await asyncio.sleep(0)  # Until it waits for a hint.
+        claimer.hint.set()
+        running.cancel()
+        done, _ = await asyncio.wait({running}, timeout=5)
+        assert done
+        assert running.cancelled()
+
+    with_claimer(ClaimStore(0), story)
+
+
 def test_it_waits_out_an_outage() -> None:
     store = ClaimStore(2, StoreBusy("locked"), StoreBusy("locked"))
 

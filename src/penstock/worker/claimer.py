@@ -115,7 +115,7 @@ class Claimer:
         if self._settings.burst:
             await self._hint_or_idle(timeout)
         else:
-            await self._wait_for(self.hint.wait(), timeout)
+            await self._hint_within(timeout)
         return False
 
     async def _hint_or_idle(self, timeout: float) -> None:
@@ -127,9 +127,10 @@ class Claimer:
             idle.cancel()
             hint.cancel()
 
-    @staticmethod
-    async def _wait_for(event: object, timeout: float) -> None:
+    async def _hint_within(self, timeout: float) -> None:
         try:
-            await asyncio.wait_for(event, timeout)  # type: ignore[arg-type]
+            # Not wait_for(): before Python 3.12 it can swallow a cancellation that comes together with the hint.
+            async with asyncio.timeout(timeout):
+                await self.hint.wait()
         except TimeoutError:
             pass
