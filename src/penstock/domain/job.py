@@ -162,7 +162,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     result: Any = None
     error: ErrorInfo | None = None
     reason: str | None = None
-    decided_by: str | None = None
+    decided_by: DecidedBy | None = None
     parent: str | None = None
     retried_from: str | None = None
     retried_as: str | None = None

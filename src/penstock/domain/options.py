@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -167,8 +167,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at_us: int | None = None
     job_id: str | None = None
 
-
-Runner = Literal["auto", "thread"]
 
 _POLICY_FIELDS = frozenset(Policy.__struct_fields__)
 DEFAULTS = Options()

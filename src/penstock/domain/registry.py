@@ -24,7 +24,6 @@ class Declaration:
     is_async: bool
     result_type: Any = None
     aliases: tuple[str, ...] = ()
-    worker_concurrency: int | None = None
 
 
 class Registry:

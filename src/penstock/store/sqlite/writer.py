@@ -44,14 +44,6 @@ class Ticket(Generic[T]):
         self.error: BaseException | None = None
 
 
-class Mergeable(Protocol):
-    """An operation that is cheaper for many callers at once than for one after another."""
-
-    def together(self, tx: Tx, operations: list[Any]) -> list[Any]:
-        """The results of all, in their order."""
-        ...
-
-
 class Target(Protocol):
     """What the writer writes to: begins and ends transactions on the file."""
 
@@ -201,7 +193,7 @@ class WriteCall(Generic[T]):
 
 
 def _operate(tx: Tx, group: list[Ticket[Any]]) -> None:
-    """Carry out all operations of a group; those that can be merged are."""
+    """Carry out all operations of a group. Those that offer together(tx, operations) are merged, kind by kind."""
     if len(group) == 1:
         group[0].result = group[0].operation(tx)
         return
