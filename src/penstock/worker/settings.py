@@ -8,13 +8,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.domain.duration import Duration, parse_duration
+from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
 from penstock.store.params import History
 
 STALE_HEARTBEATS = 3
+CONCURRENCY = 50
 CONCURRENCY_MAX = 10_000
+PROCESS_SLOTS_MAX = 1_000
+MEMORY_BYTES_MIN = 64 * 2**20
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
@@ -36,7 +39,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    concurrency: int = 50
+    concurrency: int = CONCURRENCY
     types: tuple[str, ...] | None = None
     queues: tuple[str, ...] | None = None
     capabilities: tuple[str, ...] = (DEFAULT_CAPABILITY,)
@@ -48,6 +51,13 @@ class WorkerSettings:
     prune_interval: float = 60.0
     shutdown_timeout: float = 30.0
     job_timeout: float | None = None
+    process_slots: int = field(default_factory=lambda: cores())
+    """How many jobs of process handlers run at once, each in a child process of its own."""
+    max_jobs: int | None = None
+    """A process (the worker, or a child) is replaced after this many jobs; None never."""
+    max_memory: int | None = None
+    """A process is replaced when it holds more than this many bytes (resident); None never."""
+    log_payloads: bool = False
     burst: bool = False
     history: History = "default"
     retention: Retention = field(default_factory=Retention)
@@ -71,9 +81,16 @@ def make_settings(**given: Any) -> WorkerSettings:
     for name in ("types", "queues", "capabilities"):
         if name in values:
             values[name] = _names(values[name], name)
-    concurrency = values.get("concurrency", 50)
-    if not isinstance(concurrency, int) or not 1 <= concurrency <= CONCURRENCY_MAX:
-        raise ConfigError(f"concurrency={concurrency!r} is not possible: a whole number from 1 to {CONCURRENCY_MAX}")
+    for name, low, high in (
+        ("concurrency", 1, CONCURRENCY_MAX),
+        ("process_slots", 1, PROCESS_SLOTS_MAX),
+        ("max_jobs", 1, 10**12),
+    ):
+        if name in values:
+            _check_whole(values[name], name, low, high)
+    if "max_memory" in values:
+        values["max_memory"] = _memory(values["max_memory"])
+    values.setdefault("process_slots", min(cores(), values.get("concurrency", CONCURRENCY)))
     values["worker_id"] = check_name(values.get("worker_id") or default_worker_id(), "worker id")
     return WorkerSettings(**values)
 
@@ -91,6 +108,23 @@ def _positive(value: Duration, name: str, zero: bool) -> float:
     if seconds <= 0 and not zero:
         raise ConfigError(f"{name}={value!r} is not possible: more than zero")
     return seconds
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_whole(value: object, name: str, low: int, high: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise ConfigError(f"{name}={value!r} is not possible: a whole number from {low} to {high}")
+
+
+def _memory(value: str | int) -> int:
+    size = parse_size(value, "max_memory")
+    if size < MEMORY_BYTES_MIN:
+        raise ConfigError(f"max_memory={value!r} is too little for any Python process: at least 64Mi")
+    return size
 
 
 def _names(value: str | tuple[str, ...] | list[str], name: str) -> tuple[str, ...]:
