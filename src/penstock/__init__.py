@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from penstock.client import JobCall, JobHandle
     from penstock.domain.errors import (
         AlreadyRetried,
+        BatchError,
         CommitUncertain,
         ConfigError,
         DoNotRetry,
         EnqueueUncertain,
+        HandlerError,
         JobCancelled,
         JobExpired,
         JobFailed,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         PayloadError,
         PayloadTooLarge,
         PenstockError,
+        ProcessDied,
         ResultGone,
         ResultTimeout,
         Retry,
@@ -44,7 +47,9 @@ if TYPE_CHECKING:
     from penstock.domain.job import ErrorInfo, Job, Progress, State
     from penstock.domain.options import Concurrency, Exponential, Fixed, RateLimit, Resources, Tenant, Unique
     from penstock.jobtype import JobType
-    from penstock.worker.context import Context, current
+    from penstock.worker.batches import Failed
+    from penstock.worker.context import BatchContext, Context, current
+    from penstock.worker.handler import Handler
     from penstock.worker.settings import Retention
 
 _HOME = {
@@ -55,10 +60,12 @@ _HOME = {
     ),
     "penstock.domain.errors": (
         "AlreadyRetried",
+        "BatchError",
         "CommitUncertain",
         "ConfigError",
         "DoNotRetry",
         "EnqueueUncertain",
+        "HandlerError",
         "JobCancelled",
         "JobExpired",
         "JobFailed",
@@ -68,6 +75,7 @@ _HOME = {
         "PayloadError",
         "PayloadTooLarge",
         "PenstockError",
+        "ProcessDied",
         "ResultGone",
         "ResultTimeout",
         "Retry",
@@ -101,10 +109,13 @@ _HOME = {
         "Unique",
     ),
     "penstock.jobtype": ("JobType",),
+    "penstock.worker.batches": ("Failed",),
     "penstock.worker.context": (
+        "BatchContext",
         "Context",
         "current",
     ),
+    "penstock.worker.handler": ("Handler",),
     "penstock.worker.settings": ("Retention",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
@@ -129,6 +140,8 @@ def __dir__() -> list[str]:
 __all__ = [
     "AlreadyRetried",
     "App",
+    "BatchContext",
+    "BatchError",
     "CommitUncertain",
     "Concurrency",
     "ConfigError",
@@ -137,7 +150,10 @@ __all__ = [
     "EnqueueUncertain",
     "ErrorInfo",
     "Exponential",
+    "Failed",
     "Fixed",
+    "Handler",
+    "HandlerError",
     "Job",
     "JobCall",
     "JobCancelled",
@@ -151,6 +167,7 @@ __all__ = [
     "PayloadError",
     "PayloadTooLarge",
     "PenstockError",
+    "ProcessDied",
     "Progress",
     "RateLimit",
     "Resources",

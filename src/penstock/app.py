@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 import inspect
+import os
 import random
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypedDict, TypeVar, Unpack, overload
 
-from penstock.client import Client, JobCall, JobHandle, as_calls, checked_options, refuse_in_loop
+from penstock.client import Client, JobCall, JobHandle, as_calls, refuse_in_loop
+from penstock.config.load import Config, load
+from penstock.declare import declare_batch, declare_function, declare_handler, new_handler
 from penstock.domain.clock import Clock, SystemClock
+from penstock.domain.duration import Duration
 from penstock.domain.errors import ConfigError
 from penstock.domain.ids import check_id
-from penstock.domain.options import DEFAULTS
-from penstock.domain.payload import handler_hints, result_type_of, signature_of
-from penstock.domain.registry import Declaration, Registry
+from penstock.domain.options import DEFAULTS, make_options
+from penstock.domain.registry import Declaration, Registry, Runner
 from penstock.jobtype import EnqueueOptions, JobType, TypeOptions
 from penstock.store.contract import Store, Transaction
 from penstock.store.open import open_store
 from penstock.store.params import History
-from penstock.worker.context import Context
+from penstock.worker.batches import Failed
+from penstock.worker.context import BatchContext, Context
+from penstock.worker.handler import Handler
 from penstock.worker.settings import Lifespan, Retention, make_settings, no_lifespan
+
+if TYPE_CHECKING:
+    from penstock.worker.worker import Worker
 
 P = ParamSpec("P")
 X = TypeVar("X")
 R = TypeVar("R")
+D = TypeVar("D")
+T = TypeVar("T")
 Co = Coroutine[Any, Any, R]
 
 
 class Declare(Protocol):
-    """What @app.job(...) returns: give it the handler. Async or plain, with or without a Context."""
+    """What @app.job(...) returns: give it the handler. A class; or async or plain, with or without a Context."""
 
+    @overload
+    def __call__(self, function: type[Handler[D, R]]) -> JobType[[Context, D], Any, [D], R]: ...
     @overload
     def __call__(
         self, function: Callable[Concatenate[Context, P], Co[R]]
@@ -41,6 +54,36 @@ class Declare(Protocol):
     def __call__(self, function: Callable[Concatenate[Context, P], R]) -> JobType[Concatenate[Context, P], R, P, R]: ...
     @overload
     def __call__(self, function: Callable[P, R]) -> JobType[P, R, P, R]: ...
+
+
+class DeclareBatch(Protocol):
+    """What @app.batch_job(...) returns: give it the handler. Async or plain, with or without a BatchContext."""
+
+    @overload
+    def __call__(
+        self, function: Callable[[BatchContext, list[T]], Co[list[R | Failed]]]
+    ) -> JobType[[BatchContext, list[T]], Co[list[R | Failed]], [T], R]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[list[T]], Co[list[R | Failed]]]
+    ) -> JobType[[list[T]], Co[list[R | Failed]], [T], R]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[BatchContext, list[T]], list[R | Failed]]
+    ) -> JobType[[BatchContext, list[T]], list[R | Failed], [T], R]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[list[T]], list[R | Failed]]
+    ) -> JobType[[list[T]], list[R | Failed], [T], R]: ...
+
+
+class AppSettings(TypedDict, total=False):
+    """What App() takes beside the store."""
+
+    lifespan: Lifespan
+    history: History | None
+    retention: Retention | None
+    clock: Clock | None
 
 
 class App:
@@ -54,19 +97,33 @@ class App:
         store: str | Store,
         *,
         lifespan: Lifespan = no_lifespan,
-        history: History = "default",
+        history: History | None = None,
         retention: Retention | None = None,
         clock: Clock | None = None,
     ) -> None:
-        if history not in ("all", "default", "failures", "none"):
+        if history not in ("all", "default", "failures", "none", None):
             raise ConfigError(f"history={history!r} does not exist; use one of: all, default, failures, none")
         self._clock = clock or SystemClock()
         self._store = open_store(store, clock=self._clock, random=random.random) if isinstance(store, str) else store
-        self._lifespan = lifespan
-        self._history: History = history
-        self._retention = retention or Retention()
+        self.lifespan = lifespan
+        self._own = {"history": history, "retention": retention}
+        self._defaults = DEFAULTS
+        self.config: Config | None = None
         self.registry = Registry()
         self.client = Client(lambda: self._store, self.registry, self._clock)
+
+    @classmethod
+    def from_config(cls, path: str | os.PathLike[str] | None = None, **settings: Unpack[AppSettings]) -> Self:
+        """An App as penstock.toml (or the file at `path`, or at PENSTOCK_CONFIG) and the environment describe it.
+
+        The store, the history, the retention, the time-to-live in the queue and the settings of run_worker().
+        What is given here or to run_worker() comes first.
+        """
+        config = load(path)
+        app = cls(config.store(), **settings)
+        app.config = config
+        app._defaults = make_options(ttl=config["queue.ttl"])
+        return app
 
     @property
     def store(self) -> Store:
@@ -75,6 +132,8 @@ class App:
 
     # Declaring
 
+    @overload
+    def job(self, function: type[Handler[D, R]], /) -> JobType[[Context, D], Any, [D], R]: ...
     @overload
     def job(
         self, function: Callable[Concatenate[Context, P], Co[R]], /
@@ -87,39 +146,66 @@ class App:
     def job(self, function: Callable[P, R], /) -> JobType[P, R, P, R]: ...
     @overload
     def job(
-        self, *, name: str | None = None, aliases: Iterable[str] = (), **options: Unpack[TypeOptions]
+        self,
+        *,
+        name: str | None = None,
+        aliases: Iterable[str] = (),
+        runner: Runner | None = None,
+        **options: Unpack[TypeOptions],
     ) -> Declare: ...
 
     def job(self, *function: Any, **options: Any) -> Any:
         """Declare a job: @app.job or @app.job(queue="mail", attempts=5). The function's parameters are the payload."""
 
-        name, aliases = options.pop("name", None), options.pop("aliases", ())
-
-        def declare(handler: Callable[..., Any]) -> JobType[Any, Any, Any, Any]:
-            declaration = self._declaration(handler, name, aliases, options)
-            self.registry.add(declaration)
-            return JobType(self.client, declaration)
+        def declare(handler: Any) -> JobType[Any, Any, Any, Any]:
+            if inspect.isclass(handler) and issubclass(handler, Handler):
+                return self._add(declare_handler(new_handler(handler), self._defaults, **options))
+            return self._add(declare_function(handler, self._defaults, **options))
 
         return declare(*function) if function else declare
 
-    def _declaration(
-        self, handler: Callable[..., Any], name: str | None, aliases: Iterable[str], options: dict[str, Any]
-    ) -> Declaration:
-        if not inspect.isroutine(handler):
-            raise ConfigError(f"@app.job takes a function, not {handler!r}")
-        if inspect.isasyncgenfunction(handler) or inspect.isgeneratorfunction(handler):
-            raise ConfigError(f"{handler.__qualname__} is a generator; a handler returns once: return a list")
-        wants_context = _wants_context(handler)
-        return Declaration(
-            name=name or handler.__name__,
-            function=handler,
-            signature=signature_of(handler, skip_first=wants_context),
-            options=checked_options(DEFAULTS, options),
-            wants_context=wants_context,
-            is_async=inspect.iscoroutinefunction(handler),
-            result_type=result_type_of(handler),
-            aliases=tuple(aliases),
-        )
+    def batch_job(
+        self,
+        *,
+        size: int = 32,
+        wait: Duration = "50ms",
+        name: str | None = None,
+        aliases: Iterable[str] = (),
+        runner: Runner | None = None,
+        **options: Unpack[TypeOptions],
+    ) -> DeclareBatch:
+        """Declare a job whose handler takes up to `size` jobs in one call, waiting at most `wait` for more of them.
+
+        The handler takes a list of items and returns a list with one outcome each; Failed(error) for one that failed.
+        Enqueue takes one item, and the job's result is one outcome.
+        """
+
+        def declare(function: Any) -> JobType[Any, Any, Any, Any]:
+            return self._add(
+                declare_batch(
+                    function, self._defaults, size=size, wait=wait, name=name, aliases=aliases, runner=runner, **options
+                )
+            )
+
+        return declare
+
+    def register(
+        self,
+        handler: Handler[D, R],
+        *,
+        name: str | None = None,
+        aliases: Iterable[str] = (),
+        runner: Runner | None = None,
+        **options: Unpack[TypeOptions],
+    ) -> JobType[[Context, D], Any, [D], R]:
+        """Declare a job by a handler object, which was given what it needs: app.register(Consolidate(repo, llm))."""
+        if not isinstance(handler, Handler):
+            raise ConfigError(f"app.register takes an object of a subclass of penstock.Handler, not {handler!r}")
+        return self._add(declare_handler(handler, self._defaults, name=name, aliases=aliases, runner=runner, **options))
+
+    def _add(self, declaration: Declaration) -> JobType[Any, Any, Any, Any]:
+        self.registry.add(declaration)
+        return JobType(self.client, declaration)
 
     # Enqueueing
 
@@ -182,25 +268,54 @@ class App:
 
     # Running
 
-    async def run_worker(self, **settings: Any) -> None:
+    async def run_worker(self, **settings: Any) -> bool:
         """Run a worker here until it is stopped by a signal, or, with burst=True, until nothing is left.
 
+        Answers whether it ended because it should be replaced by a fresh process (max_jobs, max_memory).
+
         Settings: concurrency, types, queues, capabilities, resources, worker_id, poll_interval,
-        heartbeat_interval, shutdown_timeout, job_timeout, burst.
+        heartbeat_interval, shutdown_timeout, job_timeout, process_slots, max_jobs,
+        max_memory, log_payloads, burst. Those not given are from the config of from_config().
         """
         from penstock.worker.signals import stop_on_signals
+
+        worker = self._worker(self.config.worker_settings() if self.config else {}, settings)
+        with stop_on_signals(worker.stop):
+            return await worker.run()
+
+    def _worker(self, configured: dict[str, Any], settings: dict[str, Any], store: Store | None = None) -> Worker:
         from penstock.worker.worker import Worker
 
-        checked = make_settings(**{"history": self._history, "retention": self._retention, **settings})
-        worker = Worker(self._store, self.registry, self.client, checked, self._clock, self._lifespan)
-        with stop_on_signals(worker.stop):
-            await worker.run()
+        own = {name: value for name, value in self._own.items() if value is not None}
+        checked = make_settings(**{**configured, **own, **settings})
+        return Worker(
+            store or self._store, self.registry, self.client, checked, self._clock, self.lifespan, self._place
+        )
+
+    @contextmanager
+    def _in_place(self, store: Store, clock: Clock) -> Iterator[None]:
+        """Another store and clock for the length of a block: how penstock.testing keeps tests off the real jobs."""
+        before = self._store, self._clock
+        self._store, self._clock = store, clock
+        self.client.use_clock(clock)
+        try:
+            yield
+        finally:
+            self._store, self._clock = before
+            self.client.use_clock(self._clock)
 
     def close(self) -> None:
         """Close the store. Jobs that were enqueued are safe in it."""
         self._store.close()
 
-
-def _wants_context(handler: Callable[..., Any]) -> bool:
-    parameters = list(inspect.signature(handler).parameters.values())
-    return bool(parameters) and handler_hints(handler).get(parameters[0].name) is Context
+    def _place(self) -> tuple[str, str]:
+        """The module and the name under which a child process can import this app."""
+        for module_name, module in list(sys.modules.items()):
+            if module_name != "__main__" and module is not None:
+                for name, value in list(vars(module).items()):
+                    if value is self:
+                        return module_name, name
+        raise ConfigError(
+            "child processes cannot import this app: process handlers need an App that is a variable at the top level "
+            "of a module, other than the script that was started"
+        )

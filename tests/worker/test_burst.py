@@ -81,7 +81,7 @@ def test_a_worker_for_an_unknown_type_is_refused(app: App) -> None:
         ({"poll_interval": 0}, "poll_interval=0 is not possible: more than zero"),
         ({"heartbeat_interval": "often"}, "heartbeat_interval='often' is not a duration"),
         ({"types": []}, "types is empty"),
-        ({"worker_id": "two words"}, "worker id='two words' is not a usable name"),
+        ({"worker_id": "two words"}, "worker_id='two words' is not a usable name"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(app: App, settings: dict[str, object], message: str) -> None:

@@ -17,6 +17,7 @@ from penstock.worker import outage
 from penstock.worker.claimer import PREFETCH_MAX, Claimer
 from penstock.worker.executor import Executor
 from penstock.worker.finisher import Finisher
+from penstock.worker.line import Line
 from penstock.worker.settings import WorkerSettings
 from tests.worker.fakes import Answer, claim
 
@@ -26,6 +27,8 @@ class StubExecutor:
 
     def __init__(self, slots: int) -> None:
         self.slots = slots
+        self.line = Line(types=("work",), slots=slots)
+        self.room_left = 10**9
         self.active: dict[int, Claim] = {}
         self.buffer: deque[Claim] = deque()
         self.ended = 0

@@ -18,6 +18,7 @@ UNIT_BYTES = {
     "G": 10**9, "GB": 10**9, "Gi": 2**30, "GiB": 2**30,
     "T": 10**12, "TB": 10**12, "Ti": 2**40, "TiB": 2**40,
 }  # fmt: skip
+_SHOWN = ("Ti", "Gi", "Mi", "Ki", "TB", "GB", "MB", "KB")
 DURATION_SECONDS_MAX = 100 * 366 * 86400.0
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
@@ -72,3 +73,9 @@ def parse_size(value: str | int, name: str = "size") -> int:
     if match is None or match[2] not in UNIT_BYTES:
         raise ConfigError(f"{name}={value!r} is not a size: write it like '512Mi', '8Gi' or '8GB', or in bytes")
     return int(float(match[1]) * UNIT_BYTES[match[2]])
+
+
+def format_size(size: int) -> str:
+    """The shortest faithful form for people: 8 × 2^30 → '8Gi', 8 × 10^9 → '8GB', 1000001 → '1000001'."""
+    exact = [(size // UNIT_BYTES[unit], unit) for unit in _SHOWN if size and size % UNIT_BYTES[unit] == 0]
+    return "{}{}".format(*min(exact)) if exact else str(size)

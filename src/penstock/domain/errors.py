@@ -71,6 +71,22 @@ class DoNotRetry(PenstockError):
     """Raised by a handler: this job will never succeed; do not try again."""
 
 
+class BatchError(PenstockError):
+    """A batch handler did not return one outcome for each of its items."""
+
+
+class HandlerError(PenstockError):
+    """What a handler raised in a child process, as it is told to the hooks. `info` holds type, message and stack."""
+
+    def __init__(self, message: str, info: object | None = None) -> None:
+        super().__init__(message)
+        self.info = info
+
+
+class ProcessDied(PenstockError):
+    """The child process that ran a job died: it crashed, was killed, or called exit."""
+
+
 class StoreError(PenstockError):
     """The job store could not do what was asked. Nothing of the failed call was stored."""
 

@@ -5,25 +5,53 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from penstock.domain.errors import ConfigError
+from penstock.domain.job import Progress
 from penstock.domain.options import Options, check_name
-from penstock.domain.payload import Signature
+from penstock.domain.signature import Shape
+
+Runner = Literal["async", "thread", "process"]
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """How the jobs of a batch type are gathered: up to `size` in one call, waiting at most `wait` seconds."""
+
+    size: int
+    wait: float
+
+
+class Hooks(Protocol):
+    """What a handler class may say beside its work. Each may be plain or async, but is_retryable is plain."""
+
+    def on_start(self, ctx: Any) -> Any: ...
+    def on_complete(self, ctx: Any, result: Any) -> Any: ...
+    def on_failed(self, ctx: Any, error: BaseException) -> Any: ...
+    def on_progress(self, ctx: Any, progress: Progress) -> Any: ...
+    def is_retryable(self, error: BaseException) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declaration:
-    """A declared job type: its handler and everything that is known of it before the first job."""
+    """A declared job type: its handler and everything that is known of it before the first job.
+
+    `hooks` is the handler object of a class, None for a function. `hooked` names the hooks that it defines.
+    """
 
     name: str
     function: Callable[..., Any]
-    signature: Signature
+    signature: Shape
     options: Options
     wants_context: bool
     is_async: bool
+    runner: Runner = "thread"
     result_type: Any = None
     aliases: tuple[str, ...] = ()
+    batching: Batching | None = None
+    hooks: Hooks | None = None
+    hooked: frozenset[str] = frozenset()
 
 
 class Registry:

@@ -99,7 +99,8 @@ class Store(Protocol):
     def register_worker(self, params: p.RegisterWorker) -> Call[int]:
         """Make a worker known and answer its session. A live worker with the same id means WorkerRefused.
 
-        A stale one with the same id is declared lost and its jobs are recovered first.
+        A stale one with the same id, silent for longer than either of the two allows, is declared lost and its jobs
+        are recovered first.
         """
         ...
 
@@ -114,13 +115,17 @@ class Store(Protocol):
     def recover_jobs(self, params: p.RecoverJobs) -> Call[p.Recovered]:
         """Declare stale workers lost and put their jobs through the retry policy: attempt spent, crash counted.
 
+        A worker is never judged by less patience than it registered with.
         A job with attempts left is scheduled again by its backoff; one without is dead, decided_by recovery.
         Old tokens are no longer current. A page that is full answers more=True and never starves the rest.
         """
         ...
 
     def list_workers(self) -> Call[list[p.WorkerInfo]]:
-        """All registered workers, the newest first."""
+        """All workers that have not ended, and the latest thousand of all, the newest first, in one consistent view.
+
+        Each says what it takes, and how long it has been silent by the store's clock.
+        """
         ...
 
     def read_types(self) -> Call[dict[str, Options]]:
@@ -143,6 +148,14 @@ class Store(Protocol):
 
     def count_jobs(self) -> Call[list[p.Count]]:
         """How many jobs there are by type, queue and state, in one consistent view."""
+        ...
+
+    def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:
+        """The pending jobs by what they ask for, in one consistent view: every such lane, with its oldest due time.
+
+        Counting a lane stops at the limit; the oldest is always the true one. Costs what the lanes cost, not what
+        the jobs cost, except for scheduled jobs that became due while nobody claimed.
+        """
         ...
 
     def read_history(self, job_id: str) -> Call[list[Transition]]:
@@ -192,6 +205,18 @@ class Store(Protocol):
     @property
     def info(self) -> p.StoreInfo:
         """What this store is: engine, address, library, durability, schema version. Opens the store."""
+        ...
+
+    def read_clock(self) -> Call[int]:
+        """The moment by the store's clock, from the store itself: also the cheapest proof that it answers."""
+        ...
+
+    def check_store(self, params: p.CheckStore) -> Call[list[p.Finding]]:
+        """What this engine knows to threaten a store: versions, durability, space, rights, damage. Changes nothing.
+
+        A store that is missing, damaged, of another version or out of reach is a finding, never an error, and none
+        is made. What is not `ok` comes with the fix.
+        """
         ...
 
     def migration_status(self) -> p.MigrationStatus:

@@ -133,6 +133,7 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
 
     `event` is one of BACK_OFF (try again after `delay`), FAIL (dead), RELEASE (back, the attempt not spent)
     or CANCEL. A cancel that a person asked for wins: the job ends cancelled, whatever the event.
+    `crash` says that the attempt took its process along; that is counted apart.
     """
 
     token: int
@@ -141,7 +142,9 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     delay: float = 0.0
     error: str | None = None
     reason: str | None = None
+    progress: str | None = None
     keep: bool | int = True
+    crash: bool = False
 
 
 class FinishJobs(msgspec.Struct, frozen=True):
@@ -160,7 +163,11 @@ class SaveProgress(msgspec.Struct, frozen=True):
 
 
 class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker that starts. Its declared types are remembered for enqueues by name and for retries by operators."""
+    """A worker that starts, and what it takes: None for types or queues means all.
+
+    `declared` are the job types that its program knows, also those that it does not take; they are remembered for
+    enqueues by name and for retries by operators. It counts as alive for `stale_after` seconds after a heartbeat.
+    """
 
     worker_id: str
     host: str
@@ -168,10 +175,11 @@ class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     slots: int
     stale_after: float
+    types: tuple[str, ...] | None = None
     queues: tuple[str, ...] | None = None
     capabilities: tuple[str, ...] = ("general",)
     resources: Resources | None = None
-    types: dict[str, Options] = {}
+    declared: dict[str, Options] = {}
     bell: int | None = None
 
 
@@ -204,7 +212,7 @@ class Signals(msgspec.Struct, frozen=True):
 
 
 class RecoverJobs(msgspec.Struct, frozen=True):
-    """Take back the jobs of workers whose heartbeat is older than `stale_after`."""
+    """Take back the jobs of workers whose heartbeat is older than `stale_after`, and than what they registered."""
 
     stale_after: float
     limit: int = 500
@@ -217,15 +225,35 @@ class Recovered(msgspec.Struct, frozen=True):
 
 
 class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker as it registered, and how it is. `silent` is the time since its last heartbeat by the store's clock.
+
+    It is negative when the store's clock went back. A `stale` worker is overdue and not yet declared lost.
+    """
+
     id: str
     host: str
     pid: int
     version: str
     status: WorkerStatus
     slots: int
+    types: tuple[str, ...] | None
+    queues: tuple[str, ...] | None
+    capabilities: tuple[str, ...]
+    resources: Resources | None
     started_at: int
     heartbeat_at: int
+    silent: float
+    stale_after: float
     jobs: int
+
+    @property
+    def live(self) -> bool:
+        """Whether it can be counted on: it runs or drains, and was heard of in time."""
+        return self.status in ("active", "draining") and self.silent <= self.stale_after
+
+    @property
+    def stale(self) -> bool:
+        return self.status in ("active", "draining") and self.silent > self.stale_after
 
 
 class CancelJob(msgspec.Struct, frozen=True):
@@ -260,6 +288,23 @@ class Count(msgspec.Struct, frozen=True):
     queue: str
     state: State
     jobs: int
+
+
+class CountWaiting(msgspec.Struct, frozen=True):
+    """`limit`: where counting a lane stops, so that millions of waiting jobs cost no more than thousands."""
+
+    limit: int = 10_000
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A lane: the pending jobs that ask for the same. `jobs` at the limit means that many or more."""
+
+    type: str
+    queue: str
+    capability: str
+    resources: Resources
+    jobs: int
+    oldest_due_at: int
 
 
 class DeadFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -318,6 +363,30 @@ class StoreInfo(msgspec.Struct, frozen=True, kw_only=True):
     library: str
     durability: str
     schema_version: int
+
+
+class CheckStore(msgspec.Struct, frozen=True):
+    """`deep` also does what takes as long as the store is large."""
+
+    deep: bool = False
+
+
+Level = Literal["ok", "warning", "error"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What was looked at and how it is. Everything but `ok` says what to do about it."""
+
+    name: str
+    level: Level
+    message: str
+    fix: str | None = None
+
+    @classmethod
+    def from_error(cls, name: str, error: Exception) -> Finding:
+        """Messages of errors end with what to do, after a semicolon."""
+        message, _, fix = str(error).partition("; ")
+        return cls(name, "error", message, fix or "see the message")
 
 
 class MigrationStatus(msgspec.Struct, frozen=True):

@@ -34,6 +34,7 @@ class Claimer:
         self._types = types
         self._loop = asyncio.get_running_loop()
         self._prefetch = 0
+        self.claimed = 0
         self._pace = 0.0
         self._paced_at = self._loop.time()
         self._paced_ended = 0
@@ -67,18 +68,19 @@ class Claimer:
                     raise
                 await patience.wait("could not claim", error)
                 continue
+            self.claimed += len(claimed.jobs)
             self._executor.take(claimed.jobs, claimed.claimed_at)
             if len(claimed.jobs) < want and await self._dry(claimed, settled):
                 return
 
     def _demand(self) -> int:
         """How many jobs to claim now: the free slots and a bounded prefetch, in batches worth a transaction."""
-        executor, slots = self._executor, self._settings.concurrency
+        executor, slots = self._executor, self._executor.line.slots
         self._measure_pace()
         held = len(executor.active) + len(executor.buffer)
         if held >= slots and len(executor.buffer) > executor.low_water:
             return 0
-        return slots + self._prefetch - held
+        return min(slots + self._prefetch - held, executor.room_left)
 
     def _measure_pace(self) -> None:
         now = self._loop.time()

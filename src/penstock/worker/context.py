@@ -13,19 +13,30 @@ from penstock.domain.errors import PayloadError, UsageError
 from penstock.domain.job import Progress
 from penstock.domain.options import Tenant
 from penstock.domain.payload import encode_json
-from penstock.worker.run import Run
+from penstock.observe.logs import JobLogger
+from penstock.worker.run import BatchCall, Run, Unit
 
 PROGRESS_BYTES_MAX = 16 * 1024
 
-running: ContextVar[Run] = ContextVar("penstock_run")
+running: ContextVar[Unit] = ContextVar("penstock_run")
 
 
 def current() -> Context:
     """The context of the running job, anywhere below its handler."""
-    try:
-        return Context(running.get())
-    except LookupError:
-        raise UsageError("penstock.current() was called outside of a job's handler") from None
+    unit = running.get(None)
+    if unit is None:
+        raise UsageError("penstock.current() was called outside of a job's handler")
+    if unit.batched:
+        raise UsageError(
+            "penstock.current() was called in a batch handler, which runs several jobs: "
+            "take a first parameter annotated BatchContext and use its jobs"
+        )
+    return Context(unit)
+
+
+def context_of(unit: Unit) -> Context | BatchContext:
+    """What a handler that wants a context gets."""
+    return BatchContext(unit) if unit.batched else Context(unit)
 
 
 class Context:
@@ -99,8 +110,8 @@ class Context:
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger that carries the job's id and attempt."""
-        return logging.LoggerAdapter(self._run.plan.logger, {"job_id": self.id, "attempt": self.attempt})
+        """A logger that carries the job's id, type and attempt."""
+        return JobLogger(self._run.plan.logger, {"job_id": self.id, "type": self.type, "attempt": self.attempt})
 
     def enqueue(self, call: JobCall[Any]) -> None:
         """Enqueue a follow-up, made by bind(), together with this job's completion: both are stored or neither."""
@@ -112,8 +123,41 @@ class Context:
         """Say how far the job is. Stored at most twice a second, the last always."""
         if percent is not None and not 0 <= percent <= 100:
             raise PayloadError(f"percent={percent!r} is not possible: a number from 0 to 100")
-        self._run.progress = encode_json(Progress(percent, phase, data or None), "progress", PROGRESS_BYTES_MAX)
+        self._run.say(encode_json(Progress(percent, phase, data or None), "progress", PROGRESS_BYTES_MAX))
 
     async def progress(self, percent: float | None = None, *, phase: str | None = None, **data: Any) -> None:
         """The same as report(), for async handlers."""
         self.report(percent, phase=phase, **data)
+
+
+class BatchContext:
+    """The running call of a batch handler. A first parameter annotated `BatchContext` receives it."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: BatchCall) -> None:
+        self._call = call
+
+    @property
+    def jobs(self) -> list[Context]:
+        """The context of each job, in the order of the items."""
+        return [Context(run) for run in self._call.runs]
+
+    @property
+    def resources(self) -> Any:
+        """What the app's lifespan yielded, once per worker."""
+        return self._call.runs[0].resources
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When this call times out."""
+        return Context(self._call.runs[0]).deadline
+
+    @property
+    def cancelled(self) -> bool:
+        """True once every job of the call was asked to stop."""
+        return all(run.cancelled for run in self._call.runs)
+
+    @property
+    def logger(self) -> logging.Logger:
+        return self._call.plan.logger

@@ -14,12 +14,12 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
-from penstock.worker.context import Context, running
-from penstock.worker.run import Run
+from penstock.worker.context import context_of, running
+from penstock.worker.run import Unit
 
 SLICE_SECONDS = 0.002
 
-Done = Callable[[Run, Any, BaseException | None], None]
+Done = Callable[[Unit, Any, BaseException | None], None]
 Handler = Coroutine[Any, Any, Any]
 
 
@@ -30,10 +30,10 @@ class Coroutines:
         self._loop = loop
         self._done = done
         self._clean = contextvars.copy_context()
-        self._queue: deque[Run] = deque()
+        self._queue: deque[Unit] = deque()
         self._servers = 0
 
-    def start(self, run: Run) -> None:
+    def start(self, run: Unit) -> None:
         self._queue.append(run)
         if not self._servers:
             self._add_servers(1)
@@ -58,7 +58,7 @@ class Coroutines:
             handler: Handler | None = None
             try:
                 context.run(running.set, run)
-                handler = context.run(run.call, Context)
+                handler = context.run(run.call, context_of)
                 awaited = context.run(handler.send, None)
             except StopIteration as stop:
                 self._done(run, stop.value if handler is not None else None, None if handler is not None else stop)
@@ -75,7 +75,7 @@ class Coroutines:
         if self._queue and not self._servers:
             self._add_servers(1)
 
-    async def _rest(self, run: Run, handler: Handler, awaited: Any, context: contextvars.Context) -> None:
+    async def _rest(self, run: Unit, handler: Handler, awaited: Any, context: contextvars.Context) -> None:
         try:
             result = await _resume(handler, awaited, context)
         except BaseException as error:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections.abc import Callable
 
 from penstock.domain.errors import PenstockError
+from penstock.observe.logs import fields
 from penstock.store.contract import Store
 from penstock.store.params import PruneJobs, RecoverJobs
 from penstock.worker.heartbeat import Heartbeat
+from penstock.worker.memory import resident_bytes
 from penstock.worker.settings import WorkerSettings
 
 PRUNE_PAGE = 1000
+MEMORY_SECONDS = 1.0
 
 log = logging.getLogger("penstock.worker")
 
@@ -35,7 +39,13 @@ async def _recover(store: Store, settings: WorkerSettings) -> None:
             return
         more = recovered.more
         if recovered.workers:
-            log.warning("recovered %d jobs of lost workers: %s", len(recovered.jobs), ", ".join(recovered.workers))
+            log.warning(
+                "recovered %d jobs of lost workers: %s",
+                len(recovered.jobs),
+                ", ".join(recovered.workers),
+                extra=fields("jobs.recovered", jobs=len(recovered.jobs), workers=recovered.workers,
+                             worker_id=settings.worker_id),
+            )  # fmt: skip
 
 
 async def prune_regularly(store: Store, settings: WorkerSettings) -> None:
@@ -51,3 +61,13 @@ async def prune_regularly(store: Store, settings: WorkerSettings) -> None:
                 await asyncio.sleep(0.05)
         except PenstockError as error:
             log.error("could not remove old jobs: %s", error)
+
+
+async def watch_memory(limit: int | None, exceeded: Callable[[str], None]) -> None:
+    """Look once a second whether this process holds more than it may."""
+    while limit is not None:
+        await asyncio.sleep(MEMORY_SECONDS)
+        held = resident_bytes()
+        if held > limit:
+            exceeded(f"it holds {held // 2**20} MiB, more than {limit // 2**20} MiB")
+            return

@@ -1,67 +1,87 @@
-"""Runs attempts: begin → decode → call → judge → hand the outcome to the finisher. Knows slots, not the store."""
+"""Runs attempts: begin → decode → gather or launch → end. Knows slots and runners, not the store.
+
+One executor has the slots of one kind of work: of everything that runs on the event loop and in threads, of process
+handlers, or of one batch type. What an outcome means is decided in outcomes.py.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
+import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
-from penstock.client import Client
-from penstock.domain.duration import format_duration
 from penstock.domain.errors import PayloadError
-from penstock.domain.job import Event
-from penstock.domain.options import Policy, decode_policy
-from penstock.domain.payload import encode_json
+from penstock.domain.options import decode_policy
 from penstock.domain.registry import Registry
-from penstock.domain.retry import GiveUp, decide, describe_error
-from penstock.store.params import Claim, Completed, Unfinished
+from penstock.observe.logs import fields
+from penstock.store.params import Claim
+from penstock.worker.batches import Batches, outcomes_of
 from penstock.worker.coroutines import Coroutines
 from penstock.worker.deadlines import Deadlines
-from penstock.worker.finisher import Finisher
-from penstock.worker.run import Plan, Run, Stop
-from penstock.worker.settings import WorkerSettings
+from penstock.worker.hooks import HookCalls
+from penstock.worker.line import Line
+from penstock.worker.outcomes import Outcomes
+from penstock.worker.processes import Processes
+from penstock.worker.run import BatchCall, Plan, Run, Stop, Unit
 from penstock.worker.threads import Threads
 
 STOP_SECONDS = 5.0
+_ALONE = (Stop.CANCELLED, Stop.LOST)  # What concerns one job of a call and not its neighbours.
 
 log = logging.getLogger("penstock.worker")
 
 
+class Quota:
+    """How many jobs may still begin in this process before it is replaced. Child processes have their own."""
+
+    def __init__(self, max_jobs: int | None, enough: Callable[[], None]) -> None:
+        self.left = sys.maxsize if max_jobs is None else max_jobs
+        self._enough = enough
+
+    def take(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self._enough()
+
+
 class Executor:
-    """The slots of a worker: what runs, what is buffered, and how each attempt ends."""
+    """The slots of one line of work: what runs, what is buffered, and how each attempt ends."""
 
     def __init__(
         self,
+        line: Line,
         registry: Registry,
-        client: Client,
-        finisher: Finisher,
-        settings: WorkerSettings,
+        outcomes: Outcomes,
+        hooks: HookCalls,
+        processes: Processes | None,
         resources: Any,
+        quota: Quota,
         failed: Callable[[BaseException], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self.line = line
         self._registry = registry
-        self._client = client
-        self._finisher = finisher
-        self._settings = settings
+        self._outcomes = outcomes
+        self._hooks = hooks
+        self._processes = processes
         self._resources = resources
         self._failed = failed
         self._offset_us = 0
         self.active: dict[int, Run] = {}
         self.buffer: deque[Claim] = deque()
         self.ended = 0
+        self._quota = Quota(None, lambda: None) if line.processes else quota
         self.low_water = 0
         """When the buffer has sunk to this, the claimer should bring more."""
         self.room = asyncio.Event()
         self.idle = asyncio.Event()
         self.idle.set()
-        self._threads = Threads(self._loop, settings.concurrency, self._end)
+        self._threads = Threads(self._loop, line.slots, self._end)
         self._coroutines = Coroutines(self._loop, self._end)
+        self._batches = Batches(self._loop, line.batching, line.calls, self._launch) if line.batching else None
         self._deadlines = Deadlines(self._loop, lambda: self.active.values(), self._time_out)
         self._plans: dict[str, Plan] = {}
 
@@ -71,6 +91,11 @@ class Executor:
         """Begin what fits into the slots; buffer the rest. The store's clock is kept as an offset to ours."""
         self._offset_us = claimed_at_us - int(self._loop.time() * 1e6)
         self._plans.clear()
+        if claims and log.isEnabledFor(logging.DEBUG):
+            for claim in claims:
+                log.debug("claimed %s %s", claim.type, claim.id,
+                          extra=fields("job.claimed", job_id=claim.id, type=claim.type, queue=claim.queue,
+                                       attempt=claim.attempt))  # fmt: skip
         self.buffer.extend(claims)
         self.idle.clear()
         self._fill()
@@ -81,24 +106,31 @@ class Executor:
             self.idle.set()
 
     def _fill(self) -> None:
-        while self.buffer and len(self.active) < self._settings.concurrency:
+        while self.buffer and len(self.active) < self.line.slots and self._quota.left > 0:
+            self._quota.take()
             self._begin(self.buffer.popleft())
+
+    @property
+    def room_left(self) -> int:
+        """How many more jobs it makes sense to claim before this process is replaced."""
+        return self._quota.left - len(self.buffer)
 
     def _begin(self, claim: Claim) -> None:
         plan = self._plans.get(claim.type) or self._new_plan(claim.type)
         policy = decode_policy(claim.policy)
         if plan is None:
-            self._finisher.unfinished(
-                Unfinished(token=claim.token, event=Event.RELEASE, reason="no handler for its type")
-            )
-            return
-        try:
-            args = plan.declaration.signature.decode(claim.payload)
-        except PayloadError as error:
-            self._refuse(claim, policy, error)
+            self._outcomes.release(claim, "no handler for its type")
             return
         now = self._loop.time()
-        self._start(Run(claim, plan, policy, args, now, int(now * 1e6) + self._offset_us))
+        run = Run(claim, plan, policy, None, now, int(now * 1e6) + self._offset_us)
+        try:
+            run.args = plan.declaration.signature.decode(claim.payload)
+        except PayloadError as error:
+            self._outcomes.refuse(run, error)
+            self.ended += 1
+            self.room.set()
+            return
+        self._start(run)
 
     def _new_plan(self, name: str) -> Plan | None:
         declaration = self._registry.find(name)
@@ -110,42 +142,80 @@ class Executor:
     def _start(self, run: Run) -> None:
         run.resources = self._resources
         self.active[run.claim.token] = run
-        limit = self._limit(run.policy)
+        if self._batches is not None:
+            self._batches.add(run)
+        elif "on_start" in run.plan.declaration.hooked:
+            self._hooks.before(run, self._launch)
+        else:
+            self._launch(run)
+
+    # Running
+
+    def _launch(self, unit: Unit) -> None:
+        """Give the call to its runner. A process may have to be waited for; it says when it begins."""
+        runner = unit.plan.declaration.runner
+        if runner == "process":
+            assert self._processes is not None
+            for run in unit.runs:
+                run.waiting = True
+            self._processes.start(unit, self.began, self._end)
+        else:
+            self.began(unit)
+            (self._coroutines if runner == "async" else self._threads).start(unit)
+
+    def began(self, unit: Unit) -> None:
+        """The handler is about to be called: from now on its time runs."""
+        if unit.batched:
+            limits = [limit for run in unit.runs if (limit := self._outcomes.limit(run.policy)) is not None]
+            for run in unit.runs:
+                run.call_of = unit
+                self._began(run, min(limits, default=None))
+        else:
+            self._began(unit, self._outcomes.limit(unit.policy))
+
+    def _began(self, run: Run, limit: float | None) -> None:
+        if run.waiting:
+            run.waiting = False
+            run.started = self._loop.time()
+            run.started_us = int(run.started * 1e6) + self._offset_us
         if limit is not None:
             deadline = run.deadline = run.started + limit
             if deadline < self._deadlines.armed_for:
                 self._deadlines.watch(deadline)
         if run.plan.chatty:
-            self._log(run, logging.INFO, "started")
-        if run.plan.declaration.is_async:
-            self._coroutines.start(run)
-        else:
-            self._threads.start(run)
+            self._outcomes.started(run)
 
-    def _limit(self, policy: Policy) -> float | None:
-        ceiling = self._settings.job_timeout
-        if ceiling is None or policy.timeout is None:
-            return policy.timeout if ceiling is None else ceiling
-        return min(policy.timeout, ceiling)
-
-    # Running
-
-    def _end(self, run: Run, result: Any, error: BaseException | None) -> None:
+    def _end(self, unit: Unit, result: Any, error: BaseException | None) -> None:
         """The handler returned or raised. If the attempt was stopped, that decides; a late answer is ignored."""
-        if run.over:
+        if unit.over:
             return
+        if unit.batched:
+            self._end_batch(unit, result, error)
+            return
+        run = unit
         try:
             if run.stop is not None:
-                self._end_stopped(run)
+                self._outcomes.stopped(run)
             elif error is None:
-                self._succeed(run, result)
+                self._outcomes.succeed(run, result)
             else:
-                self._fail(run, error)
+                self._outcomes.fail(run, error)
+                error.__traceback__ = None
             self._leave(run)
         except Exception as broken:
             # A defect here must not leave a slot taken for ever: the worker stops, loudly, and its jobs are recovered.
             log.exception("could not end %s", run.describe())
             self._failed(broken)
+
+    def _end_batch(self, call: BatchCall, result: Any, error: BaseException | None) -> None:
+        assert self._batches is not None
+        call.over = True
+        stack = None if error is None else error.__traceback__
+        for run, (one, why) in zip(call.runs, outcomes_of(call, result, error), strict=True):
+            if why is not None and why is error:
+                why.__traceback__ = stack  # One error for all of them, and each is told its stack.
+            self._end(run, one, why)
+        self._batches.ended()
 
     def _leave(self, run: Run) -> None:
         run.over = True
@@ -157,107 +227,40 @@ class Executor:
             self.room.set()
             self._note_idle()
 
-    # Judging
-
-    def _succeed(self, run: Run, result: Any) -> None:
-        try:
-            text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
-        except Exception as error:  # The result's own code runs here and may raise anything.
-            self._fail(run, error)
-            return
-        if run.plan.chatty:
-            self._log(run, logging.INFO, "completed")
-        claim = run.claim
-        self._finisher.completed(
-            Completed(claim.token, run.started_us, text, run.progress, _kept(run.policy.remove_on_complete)),
-            [(claim.token, self._client.follow_up(call, claim.id)) for call in run.follow_ups],
-        )
-
-    def _fail(self, run: Run, error: BaseException) -> None:
-        verdict = decide(run.policy, run.claim.attempt, error, random.random)
-        info = describe_error(error)
-        error.__traceback__ = None
-        if isinstance(verdict, GiveUp):
-            event, delay, reason = Event.FAIL, 0.0, verdict.reason
-            self._log(run, logging.ERROR, "dead: %s: %s (%s)", info.type, info.message[:500], verdict.reason)
-        else:
-            event, delay, reason = Event.BACK_OFF, verdict.delay, None
-            self._log(
-                run,
-                logging.ERROR,
-                "failed: %s: %s (next try in %s)",
-                info.type,
-                info.message[:500],
-                format_duration(delay),
-            )
-        self._finisher.unfinished(
-            Unfinished(
-                token=run.claim.token,
-                event=event,
-                started_at=run.started_us,
-                delay=delay,
-                error=msgspec.json.encode(info).decode(),
-                reason=reason,
-                keep=_kept(run.policy.remove_on_fail),
-            )
-        )
-
-    def _refuse(self, claim: Claim, policy: Policy, error: PayloadError) -> None:
-        """A payload that does not decode: dead at once, with the reason; nothing was run."""
-        info = describe_error(error)
-        log.error("%s %s is dead: %s", claim.type, claim.id, info.message)
-        self._finisher.unfinished(
-            Unfinished(
-                token=claim.token,
-                event=Event.FAIL,
-                error=msgspec.json.encode(info).decode(),
-                reason=info.message,
-                keep=_kept(policy.remove_on_fail),
-            )
-        )
-        self.ended += 1
-        self.room.set()
-
-    def _end_stopped(self, run: Run) -> None:
-        if run.stop is Stop.TIMEOUT:
-            limit = self._limit(run.policy) or 0.0
-            self._fail(run, TimeoutError(f"the attempt took longer than its timeout of {format_duration(limit)}"))
-        elif run.stop is Stop.CANCELLED:
-            self._log(run, logging.INFO, "cancelled")
-            self._finisher.unfinished(Unfinished(token=run.claim.token, event=Event.CANCEL, started_at=run.started_us,
-                                                 reason="cancelled while it was running"))  # fmt: skip
-        elif run.stop is Stop.RELEASED:
-            self._log(run, logging.INFO, "released")
-            self._finisher.unfinished(
-                Unfinished(token=run.claim.token, event=Event.RELEASE, reason="the worker stopped")
-            )
-        else:
-            self._log(run, logging.WARNING, "lost: the job was taken from this worker; its outcome here is dropped")
-
     # Stopping
 
     def _time_out(self, run: Run) -> None:
         if run.stop is None:
             self.stop(run, Stop.TIMEOUT)
-        elif run.interrupt is not None:
-            log.error(
-                "%s does not stop when it is cancelled (it swallows CancelledError); it was given up and still runs",
-                run.describe(),
-            )
+        elif self._interrupt_of(run) is not None:
+            why = "its process does not die" if self.line.processes else "it swallows CancelledError"
+            log.error("%s does not stop when it is told to (%s); it was given up", run.describe(), why)
             self._give_up(run)
 
+    def _interrupt_of(self, run: Run) -> Callable[[], Any] | None:
+        return (run.call_of or run).interrupt
+
     def stop(self, run: Run, why: Stop) -> None:
-        """Tell an attempt to stop: async handlers are cancelled; threads see a flag and, timed out, are given up."""
+        """Tell an attempt to stop: async handlers are cancelled, processes killed; threads see a flag and, timed out,
+        are given up. What only waits here ends at once. A call of several goes on when only one of them is cancelled.
+        """
         if run.stop is not None or run.over:
             return
         run.stop = why
         run.cancelled = True
-        if run.interrupt is not None:
-            run.interrupt()
-            run.deadline = self._loop.time() + STOP_SECONDS
-            self._deadlines.watch(run.deadline)
-        elif run.plan.declaration.is_async:
-            self._end(run, None, None)  # Its first step has not come yet, and now it never will.
+        if run.waiting:
+            self._end(run, None, None)
+        elif run.call_of is not None and any(other.stop is None for other in run.call_of.runs) and why in _ALONE:
+            return
+        elif (interrupt := self._interrupt_of(run)) is not None:
+            for other in (run.call_of or run).runs:
+                other.stop = other.stop or why
+                other.cancelled = True
+                other.deadline = self._loop.time() + STOP_SECONDS
+            interrupt()
+            self._deadlines.watch(self._loop.time() + STOP_SECONDS)
+        elif run.plan.declaration.runner == "async":
+            self._give_up(run)  # Its first step has not come yet, and now it never will.
         elif why is Stop.CANCELLED:
             run.stop = None  # A thread goes on until it looks at the flag; the store ignores its result.
         else:
@@ -266,10 +269,20 @@ class Executor:
             self._give_up(run)
 
     def _give_up(self, run: Run) -> None:
-        if not run.plan.declaration.is_async:
+        """Decide the outcome without waiting for the handler any longer."""
+        if run.plan.declaration.runner == "thread":
             self._threads.give_up()
-        self._end_stopped(run)
-        self._leave(run)
+        call = run.call_of
+        if self._processes is not None:
+            self._processes.give_up(call or run)
+        for one in (run,) if call is None else call.runs:
+            if not one.over:
+                one.stop = one.stop or run.stop
+                self._outcomes.stopped(one)
+                self._leave(one)
+        if call is not None and self._batches is not None and not call.over:
+            call.over = True
+            self._batches.ended()
 
     def stop_all(self, why: Stop) -> None:
         for run in list(self.active.values()):
@@ -284,24 +297,21 @@ class Executor:
     def give_up_all(self) -> None:
         """Decide the outcome of what was told to stop and has not; its code may still run for a while."""
         for run in list(self.active.values()):
-            log.error("%s did not stop in time and was given up", run.describe())
-            self._give_up(run)
+            if not run.over:
+                log.error("%s did not stop in time and was given up", run.describe())
+                run.stop = run.stop or Stop.RELEASED
+                self._give_up(run)
 
     def release_buffer(self) -> None:
-        """Give back what was claimed and never begun; no attempt is spent."""
+        """Give back what was claimed and never begun, and let no batch wait any longer."""
         while self.buffer:
-            claim = self.buffer.popleft()
-            self._finisher.unfinished(Unfinished(token=claim.token, event=Event.RELEASE, reason="the worker stopped"))
+            self._outcomes.release(self.buffer.popleft(), "the worker stopped")
+        if self._batches is not None:
+            self._batches.hurry()
         self._note_idle()
 
     def close(self) -> None:
         self._deadlines.close()
         self._threads.close()
-
-    def _log(self, run: Run, level: int, message: str, *args: Any) -> None:
-        run.plan.logger.log(level, f"%s attempt %d {message}", run.claim.id, run.claim.attempt, *args)
-
-
-def _kept(remove: bool | int) -> bool | int:
-    """What to keep of an ended job: all, nothing, or the last N of its type."""
-    return not remove if isinstance(remove, bool) else remove
+        if self._batches is not None:
+            self._batches.close()

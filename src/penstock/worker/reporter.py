@@ -11,7 +11,7 @@ import logging
 from penstock.domain.errors import PenstockError
 from penstock.store.contract import Store
 from penstock.store.params import SaveProgress, StartJobs
-from penstock.worker.executor import Executor
+from penstock.worker.crew import Crew
 
 TICK_SECONDS = 0.1
 PROGRESS_TICKS = 5
@@ -22,9 +22,9 @@ log = logging.getLogger("penstock.worker")
 class Reporter:
     """Marks started attempts every tick and stores new progress every fifth."""
 
-    def __init__(self, store: Store, executor: Executor) -> None:
+    def __init__(self, store: Store, crew: Crew) -> None:
         self._store = store
-        self._executor = executor
+        self._crew = crew
 
     async def run(self) -> None:
         ticks = 0
@@ -39,9 +39,8 @@ class Reporter:
                 log.warning("could not report running jobs: %s", error)
 
     async def _mark_started(self) -> None:
-        begun = [run for run in self._executor.active.values() if not run.marked]
         before = asyncio.get_running_loop().time() - TICK_SECONDS / 2
-        begun = [run for run in begun if run.started < before]
+        begun = [run for run in self._crew.runs() if not (run.marked or run.waiting) and run.started < before]
         if begun:
             await self._store.start_jobs(StartJobs([(run.claim.token, run.started_us) for run in begun]))
             for run in begun:
@@ -49,11 +48,9 @@ class Reporter:
 
     async def _save_progress(self) -> None:
         news = [
-            (run, text)
-            for run in self._executor.active.values()
-            if (text := run.progress) is not None and text is not run.reported
+            (run, text) for run in self._crew.runs() if (text := run.progress) is not None and text is not run.reported
         ]
         if news:
             await self._store.save_progress(SaveProgress([(run.claim.token, text) for run, text in news]))
             for run, text in news:
-                run.reported = text
+                self._crew.outcomes.progressed(run, text)

@@ -1,13 +1,12 @@
-"""One attempt in a worker's hands, from its beginning to its outcome."""
+"""One attempt in a worker's hands, from its beginning to its outcome; and a call that carries several of them."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any
-
-import msgspec
+from typing import Any, Literal
 
 from penstock.client import JobCall
 from penstock.domain.options import Policy
@@ -38,10 +37,15 @@ class Plan:
 class Run:
     """An attempt that has begun. `over` is set once, when its outcome is decided; what comes later is ignored."""
 
+    batched: Literal[False] = False
     deadline: float | None = None
     """When it times out, by the loop's clock."""
     stop: Stop | None = None
     over = False
+    waiting = False
+    """Whether it waits here: for its batch to fill, for a process, or for its start hook."""
+    call_of: BatchCall | None = None
+    """The call that it shares with others, once that has begun."""
     marked = False
     """Whether the store knows that it has begun."""
     reported: str | None = None
@@ -52,6 +56,8 @@ class Run:
     interrupt: Callable[[], Any] | None = None
     """How to stop the handler from outside; None where that is impossible (threads)."""
     resources: Any = None
+    hook: asyncio.Task[None] | None = None
+    """The hook that was called last; the next one waits for it."""
 
     def __init__(self, claim: Claim, plan: Plan, policy: Policy, args: Any, started: float, started_us: int) -> None:
         self.claim = claim
@@ -61,17 +67,44 @@ class Run:
         self.started = started
         self.started_us = started_us
 
+    @property
+    def runs(self) -> Sequence[Run]:
+        return (self,)
+
     def call(self, make_context: Callable[[Run], Any]) -> Any:
         """Call the handler with its decoded arguments."""
         declaration = self.plan.declaration
-        values = msgspec.structs.asdict(self.args)
-        if not declaration.signature.call_positionally:
-            if declaration.wants_context:
-                return declaration.function(make_context(self), **values)
-            return declaration.function(**values)
-        names = declaration.signature.names[: declaration.signature.call_positionally]
-        first = [make_context(self)] if declaration.wants_context else []
-        return declaration.function(*first, *[values.pop(name) for name in names], **values)
+        values, named = declaration.signature.arguments(self.args)
+        if declaration.wants_context:
+            return declaration.function(make_context(self), *values, **named)
+        return declaration.function(*values, **named)
+
+    def say(self, progress: str) -> None:
+        """Take down how far the handler is."""
+        self.progress = progress
 
     def describe(self) -> str:
         return f"{self.claim.type} {self.claim.id} (attempt {self.claim.attempt})"
+
+
+class BatchCall:
+    """One call of a batch handler for several runs. Each run still has an outcome of its own."""
+
+    batched: Literal[True] = True
+    over = False
+    interrupt: Callable[[], Any] | None = None
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = runs
+        self.plan = runs[0].plan
+
+    def call(self, make_context: Callable[[BatchCall], Any]) -> Any:
+        declaration = self.plan.declaration
+        items = [declaration.signature.arguments(run.args)[0][0] for run in self.runs]
+        if declaration.wants_context:
+            return declaration.function(make_context(self), items)
+        return declaration.function(items)
+
+
+Unit = Run | BatchCall
+"""What a runner takes: one call of a handler."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +20,7 @@ PROCESS_SLOTS_MAX = 1_000
 MEMORY_BYTES_MIN = 64 * 2**20
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
+Check = Callable[[Any, str], Any]
 
 
 @asynccontextmanager
@@ -75,23 +76,9 @@ def make_settings(**given: Any) -> WorkerSettings:
     for name in values:
         if name not in known:
             raise ConfigError(f"setting {name!r} does not exist; the settings of a worker are: {', '.join(known)}")
-    for name in ("poll_interval", "heartbeat_interval", "recovery_interval", "shutdown_timeout", "job_timeout"):
-        if name in values:
-            values[name] = _positive(values[name], name, zero=name == "shutdown_timeout")
-    for name in ("types", "queues", "capabilities"):
-        if name in values:
-            values[name] = _names(values[name], name)
-    for name, low, high in (
-        ("concurrency", 1, CONCURRENCY_MAX),
-        ("process_slots", 1, PROCESS_SLOTS_MAX),
-        ("max_jobs", 1, 10**12),
-    ):
-        if name in values:
-            _check_whole(values[name], name, low, high)
-    if "max_memory" in values:
-        values["max_memory"] = _memory(values["max_memory"])
+    values |= {name: check(values[name], name) for name, check in CHECKS.items() if name in values}
     values.setdefault("process_slots", min(cores(), values.get("concurrency", CONCURRENCY)))
-    values["worker_id"] = check_name(values.get("worker_id") or default_worker_id(), "worker id")
+    values.setdefault("worker_id", default_worker_id())
     return WorkerSettings(**values)
 
 
@@ -103,9 +90,9 @@ def default_worker_id() -> str:
     return f"{host[:100]}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
-def _positive(value: Duration, name: str, zero: bool) -> float:
+def _positive(value: Duration, name: str) -> float:
     seconds = parse_duration(value, name)
-    if seconds <= 0 and not zero:
+    if seconds <= 0:
         raise ConfigError(f"{name}={value!r} is not possible: more than zero")
     return seconds
 
@@ -115,21 +102,47 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _check_whole(value: object, name: str, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise ConfigError(f"{name}={value!r} is not possible: a whole number from {low} to {high}")
+def whole(low: int, high: int) -> Check:
+    """The check of a whole number within these bounds."""
+
+    def check(value: object, name: str) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise ConfigError(f"{name}={value!r} is not possible: a whole number from {low} to {high}")
+        return value
+
+    return check
 
 
-def _memory(value: str | int) -> int:
-    size = parse_size(value, "max_memory")
+def _memory(value: str | int, name: str) -> int:
+    size = parse_size(value, name)
     if size < MEMORY_BYTES_MIN:
-        raise ConfigError(f"max_memory={value!r} is too little for any Python process: at least 64Mi")
+        raise ConfigError(f"{name}={value!r} is too little for any Python process: at least 64Mi")
     return size
 
 
-def _names(value: str | tuple[str, ...] | list[str], name: str) -> tuple[str, ...]:
+def _names(value: object, name: str) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
-    names = tuple(check_name(part.strip(), name) for part in parts)
+    if not isinstance(parts, Iterable):
+        raise ConfigError(f"{name}={value!r} is not a list of names: write it like 'a,b' or ['a', 'b']")
+    names = tuple(check_name(part.strip() if isinstance(part, str) else part, name) for part in parts)
     if not names:
         raise ConfigError(f"{name} is empty: name at least one, or leave it out for the default")
     return names
+
+
+CHECKS: dict[str, Check] = {
+    "concurrency": whole(1, CONCURRENCY_MAX),
+    "types": _names,
+    "queues": _names,
+    "capabilities": _names,
+    "worker_id": check_name,
+    "poll_interval": _positive,
+    "heartbeat_interval": _positive,
+    "recovery_interval": _positive,
+    "shutdown_timeout": parse_duration,
+    "job_timeout": _positive,
+    "process_slots": whole(1, PROCESS_SLOTS_MAX),
+    "max_jobs": whole(1, 10**12),
+    "max_memory": _memory,
+}
+"""What each setting takes: (what a person wrote, the name to blame) → the value in plain units."""

@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from penstock.worker.context import Context, running
-from penstock.worker.run import Run
+from penstock.worker.context import context_of, running
+from penstock.worker.run import Unit
 
-Done = Callable[[Run, Any, BaseException | None], None]
+Done = Callable[[Unit, Any, BaseException | None], None]
 
 
 class Threads:
@@ -23,14 +23,14 @@ class Threads:
         self._loop = loop
         self._size = size
         self._done = done
-        self._jobs: queue.SimpleQueue[Run | None] = queue.SimpleQueue()
-        self._results: deque[tuple[Run, Any, BaseException | None]] = deque()
+        self._jobs: queue.SimpleQueue[Unit | None] = queue.SimpleQueue()
+        self._results: deque[tuple[Unit, Any, BaseException | None]] = deque()
         self._lock = threading.Lock()
         self._telling = False
         self._count = 0
         self._idle = 0
 
-    def start(self, run: Run) -> None:
+    def start(self, run: Unit) -> None:
         with self._lock:
             if self._idle > 0:
                 self._idle -= 1
@@ -83,9 +83,9 @@ class Threads:
             self._done(*self._results.popleft())
 
 
-def _call(run: Run) -> tuple[Any, BaseException | None]:
+def _call(run: Unit) -> tuple[Any, BaseException | None]:
     running.set(run)
     try:
-        return run.call(Context), None
+        return run.call(context_of), None
     except BaseException as error:
         return None, error

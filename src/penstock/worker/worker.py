@@ -6,7 +6,8 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Coroutine
+import sys
+from collections.abc import Callable, Coroutine
 from importlib.metadata import version
 from typing import Any
 
@@ -15,14 +16,16 @@ from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, PenstockError, StoreError
 from penstock.domain.registry import Registry
+from penstock.observe.logs import fields
 from penstock.store.contract import Listener, Store
 from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker
-from penstock.worker.claimer import Claimer
-from penstock.worker.duties import prune_regularly, recover_regularly
-from penstock.worker.executor import STOP_SECONDS, Executor
+from penstock.worker.crew import Crew, start_of
+from penstock.worker.duties import prune_regularly, recover_regularly, watch_memory
+from penstock.worker.executor import STOP_SECONDS
 from penstock.worker.finisher import Finisher
 from penstock.worker.heartbeat import Heartbeat
 from penstock.worker.leaks import cancel_leaked_tasks, remember_tasks
+from penstock.worker.line import lines_of
 from penstock.worker.outage import FATAL, Patience
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Stop
@@ -47,6 +50,7 @@ class Worker:
         settings: WorkerSettings,
         clock: Clock,
         lifespan: Lifespan,
+        place: Callable[[], tuple[str, str]],
     ) -> None:
         self._store = store
         self._registry = registry
@@ -55,6 +59,8 @@ class Worker:
         self._clock = clock
         self._lifespan = lifespan
         self._types = _served_types(registry, settings)
+        self._lines = lines_of(registry, settings, self._types)
+        self._start = start_of(registry, settings, self._lines, place, sys.path)
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
         self._error: BaseException | None = None
@@ -62,7 +68,8 @@ class Worker:
         self._session = 0
         self._registering = False
         self._starting: asyncio.Task[Any] | None = None
-        self._executor: Executor | None = None
+        self._crew: Crew | None = None
+        self._recycled = False
 
     # Stopping, from outside
 
@@ -75,7 +82,11 @@ class Worker:
             if self._starting is not None:
                 self._starting.cancel()
         else:
-            log.info("stopping: finishing what runs (at most %s)", format_duration(self._settings.shutdown_timeout))
+            log.info(
+                "stopping: finishing what runs (at most %s)",
+                format_duration(self._settings.shutdown_timeout),
+                extra=fields("worker.stopping", worker_id=self._settings.worker_id),
+            )
             self._stopping.set()
 
     def _fail(self, error: BaseException) -> None:
@@ -84,9 +95,18 @@ class Worker:
         self._stopping.set()
         self._hurry.set()
 
+    def _recycle(self, why: str) -> None:
+        """This process has done enough: stop in order, and let run() answer that another should take its place."""
+        if not self._stopping.is_set():
+            log.info("to be replaced: %s; finishing what runs", why,
+                     extra=fields("worker.recycling", worker_id=self._settings.worker_id, reason=why))  # fmt: skip
+            self._recycled = True
+            self._stopping.set()
+
     # Running
 
-    async def run(self) -> None:
+    async def run(self) -> bool:
+        """Run to the end. True when the worker ended because it should be replaced (max_jobs, max_memory)."""
         loop = asyncio.get_running_loop()
         self._before = remember_tasks()
         self._starting = asyncio.current_task()
@@ -105,10 +125,16 @@ class Worker:
                 self._settings.worker_id,
                 self._settings.concurrency,
                 self._store.address,
+                extra=fields("worker.started", worker_id=self._settings.worker_id, slots=self._settings.concurrency),
             )
             async with self._lifespan() as resources:
-                self._starting = None
-                await self._work(listener, heartbeat, resources)
+                crew = self._make_crew(resources)
+                try:
+                    await crew.open()
+                    self._starting = None
+                    await self._work(crew, listener, heartbeat)
+                finally:
+                    await crew.close()
         except asyncio.CancelledError:
             if self._starting is None or not self._hurry.is_set():
                 raise
@@ -121,23 +147,38 @@ class Worker:
             await self._retire()
         if self._error is not None:
             raise self._error
+        return self._recycled
 
-    async def _work(self, listener: Listener, heartbeat: Heartbeat, resources: Any) -> None:
+    def _make_crew(self, resources: Any) -> Crew:
         settings = self._settings
-        finisher = Finisher(self._store, settings.history, self._fail)
-        executor = Executor(self._registry, self._client, finisher, settings, resources, self._fail)
-        claimer = Claimer(self._store, executor, finisher, settings, lambda: self._session, self._types)
-        claimer.register_again = self._register_again
-        self._executor, self._heartbeat, self._listener = executor, heartbeat, listener
-        reporter = Reporter(self._store, executor)
-        finishing = self._guard(finisher.run())
-        claiming = self._guard(claimer.run())
+        crew = Crew(
+            self._store,
+            self._registry,
+            self._client,
+            settings,
+            self._lines,
+            self._start,
+            resources,
+            session=lambda: self._session,
+            failed=self._fail,
+            enough=lambda: self._recycle(f"it has begun {settings.max_jobs} jobs"),
+        )
+        for claimer in crew.claimers:
+            claimer.register_again = self._register_again
+        return crew
+
+    async def _work(self, crew: Crew, listener: Listener, heartbeat: Heartbeat) -> None:
+        settings = self._settings
+        self._crew, self._heartbeat, self._listener = crew, heartbeat, listener
+        finishing = self._guard(crew.finisher.run())
+        claiming = self._guard(crew.claim())
         self._tasks = [
             finishing,
-            self._guard(reporter.run()),
-            self._guard(self._listen(listener, claimer, executor)),
+            self._guard(Reporter(self._store, crew).run()),
+            self._guard(self._listen(listener, crew)),
             self._guard(recover_regularly(self._store, settings, heartbeat)),
             self._guard(prune_regularly(self._store, settings)),
+            self._guard(watch_memory(settings.max_memory, self._recycle)),
         ]
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
@@ -147,7 +188,7 @@ class Worker:
             raise
         finally:
             stopping.cancel()
-            await asyncio.shield(self._drain(claiming, executor, finisher, heartbeat))
+            await asyncio.shield(self._drain(claiming, crew, heartbeat))
 
     def _guard(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A part of the worker that must not end by an error unnoticed."""
@@ -162,30 +203,30 @@ class Worker:
 
         return asyncio.get_running_loop().create_task(guarded())
 
-    async def _listen(self, listener: Listener, claimer: Claimer, executor: Executor) -> None:
-        """Hints for the claimer, and word of attempts that were cancelled or lost."""
+    async def _listen(self, listener: Listener, crew: Crew) -> None:
+        """Hints for the claimers, and word of attempts that were cancelled or lost."""
         loop = asyncio.get_running_loop()
         looked, news = 0.0, False
         while True:
             if await listener.wait(SIGNAL_SECONDS if news else LISTEN_SECONDS):
                 news = True
-                claimer.hint.set()
+                crew.hint()
             if news and loop.time() - looked >= SIGNAL_SECONDS:
                 looked, news = loop.time(), False
-                if executor.active:
-                    await self._heed_signals(executor)
+                if crew.active:
+                    await self._heed_signals(crew)
 
-    async def _heed_signals(self, executor: Executor) -> None:
-        runs = dict(executor.active)
+    async def _heed_signals(self, crew: Crew) -> None:
+        tokens = [run.claim.token for run in crew.runs()]
         try:
-            signals = await self._store.read_signals(ReadSignals(self._session, list(runs)))
+            signals = await self._store.read_signals(ReadSignals(self._session, tokens))
         except StoreError as error:
             log.warning("could not read cancellations: %s", error)
             return
         for token in signals.cancelled:
-            executor.stop(runs[token], Stop.CANCELLED)
+            crew.stop(token, Stop.CANCELLED)
         for token in signals.lost:
-            executor.stop(runs[token], Stop.LOST)
+            crew.stop(token, Stop.LOST)
 
     # Registration
 
@@ -199,10 +240,11 @@ class Worker:
                 version=version("penstock"),
                 slots=settings.concurrency,
                 stale_after=settings.stale_after,
+                types=self._types,
                 queues=settings.queues,
                 capabilities=settings.capabilities,
                 resources=settings.resources,
-                types={declaration.name: declaration.options for declaration in self._registry},
+                declared={declaration.name: declaration.options for declaration in self._registry},
                 bell=listener.bell,
             )
         )
@@ -210,11 +252,14 @@ class Worker:
 
     def _register_again(self, session: int) -> None:
         """The store declared this worker lost (it was silent for too long): its jobs are gone; begin anew."""
-        if self._stopping.is_set() or self._registering or session != self._session or self._executor is None:
+        if self._stopping.is_set() or self._registering or session != self._session or self._crew is None:
             return  # Heartbeat and claimer may both notice; one new registration is enough.
-        log.warning("this worker was declared lost: its jobs were recovered by others; registering again")
+        log.warning(
+            "this worker was declared lost: its jobs were recovered by others; registering again",
+            extra=fields("worker.lost", worker_id=self._settings.worker_id),
+        )
         self._registering = True
-        self._executor.lose_all()
+        self._crew.lose_all()
         self._tasks.append(self._guard(self._keep_registering()))
 
     async def _keep_registering(self) -> None:
@@ -237,33 +282,33 @@ class Worker:
 
     # Draining
 
-    async def _drain(
-        self, claiming: asyncio.Task[None], executor: Executor, finisher: Finisher, heartbeat: Heartbeat
-    ) -> None:
+    async def _drain(self, claiming: asyncio.Task[None], crew: Crew, heartbeat: Heartbeat) -> None:
         self._stopping.set()
         heartbeat.status = "draining"
         claiming.cancel()
         await asyncio.wait({claiming})
-        executor.release_buffer()
-        await self._until_idle(executor, self._settings.shutdown_timeout)
-        if executor.active:
-            log.warning("releasing %d jobs that did not finish in time", len(executor.active))
-            executor.stop_all(Stop.RELEASED)
+        crew.release_buffers()
+        await self._until_idle(crew, self._settings.shutdown_timeout)
+        if crew.active:
+            log.warning("releasing %d jobs that did not finish in time", crew.active)
+            crew.stop_all(Stop.RELEASED)
             self._hurry.clear()
-            await self._until_idle(executor, STOP_SECONDS + 1)
-            executor.give_up_all()
-        await self._flush(finisher)
+            await self._until_idle(crew, STOP_SECONDS + 1)
+            crew.give_up_all()
+        await self._flush(crew.finisher)
+        await crew.hooks.finish()
         for task in self._tasks:
             task.cancel()
         await asyncio.wait(self._tasks)
-        executor.close()
+        await crew.close()
         await cancel_leaked_tasks(
             self._before | {task for task in asyncio.all_tasks() if task is asyncio.current_task()}
         )
-        log.info("worker %s stopped", self._settings.worker_id)
+        worker_id = self._settings.worker_id
+        log.info("worker %s stopped", worker_id, extra=fields("worker.stopped", worker_id=worker_id))
 
-    async def _until_idle(self, executor: Executor, timeout: float) -> None:
-        idle = asyncio.ensure_future(executor.idle.wait())
+    async def _until_idle(self, crew: Crew, timeout: float) -> None:
+        idle = asyncio.ensure_future(crew.idle())
         hurry = asyncio.ensure_future(self._hurry.wait())
         await asyncio.wait({idle, hurry}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         idle.cancel()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.domain.duration import format_duration, parse_duration, parse_size
+from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
 
 
@@ -86,3 +86,16 @@ def test_sizes(written: Any, size: int) -> None:
 def test_what_is_not_a_size(written: Any) -> None:
     with pytest.raises(ConfigError, match="memory="):
         parse_size(written, "memory")
+
+
+@pytest.mark.parametrize(
+    ("size", "written"),
+    [(8 * 2**30, "8Gi"), (8 * 10**9, "8GB"), (512 * 2**20, "512Mi"), (1_000_001, "1000001"), (0, "0"), (1024, "1Ki")],
+)
+def test_the_shortest_form_of_a_size(size: int, written: str) -> None:
+    assert format_size(size) == written
+
+
+@given(st.integers(0, 2**50))
+def test_a_size_that_is_shown_can_be_read_again(size: int) -> None:
+    assert parse_size(format_size(size)) == size

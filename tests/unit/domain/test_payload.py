@@ -22,10 +22,8 @@ from penstock.domain.payload import (
     decode_json,
     encode_json,
     from_plain,
-    handler_hints,
-    result_type_of,
-    signature_of,
 )
+from penstock.domain.signature import handler_hints, result_type_of, signature_of
 
 if TYPE_CHECKING:
     from decimal import Context as OnlyWhileChecking

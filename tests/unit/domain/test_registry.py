@@ -6,7 +6,7 @@ import pytest
 
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import Options
-from penstock.domain.payload import signature_of
+from penstock.domain.signature import signature_of
 from penstock.domain.registry import Declaration, Registry
 
 

@@ -14,7 +14,7 @@ from penstock.client import JobCall
 from penstock.domain.clock import from_us
 from penstock.domain.errors import PayloadError, PayloadTooLarge, UsageError
 from penstock.domain.options import Options, Policy, Tenant
-from penstock.domain.payload import signature_of
+from penstock.domain.signature import signature_of
 from penstock.domain.registry import Declaration
 from penstock.store.params import Claim, JobSpec
 from penstock.worker.context import Context, current, running
@@ -66,7 +66,7 @@ def test_the_cancel_flag_is_live() -> None:
 def test_the_logger_carries_the_job() -> None:
     logger = Context(make_run(attempt=2)).logger
     assert logger.logger is logging.getLogger("penstock.job.mail")
-    assert logger.extra == {"job_id": "the-id", "attempt": 2}
+    assert logger.extra == {"job_id": "the-id", "type": "mail", "attempt": 2}
 
 
 def test_progress_is_stored_as_json_the_newest_wins() -> None:

@@ -9,6 +9,8 @@ import ctypes
 import os
 import random
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import apsw
@@ -57,8 +59,9 @@ def connect(path: str, synchronous: Synchronous = "full", vfs: str | None = None
     return db
 
 
-def look(path: str, vfs: str | None = None) -> MigrationStatus:
-    """The schema of the file as it is, through a connection that cannot change it."""
+@contextmanager
+def reading(path: str, vfs: str | None = None) -> Iterator[apsw.Connection]:
+    """A connection that cannot change the file."""
     check_library(apsw.sqlite_lib_version())
     try:
         db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
@@ -66,9 +69,15 @@ def look(path: str, vfs: str | None = None) -> MigrationStatus:
     except apsw.Error as error:
         raise translate(error, path) from None
     try:
-        return schema_status(db, path)
+        yield db
     finally:
         db.close()
+
+
+def look(path: str, vfs: str | None = None) -> MigrationStatus:
+    """The schema of the file as it is, through a connection that cannot change it."""
+    with reading(path, vfs) as db:
+        return schema_status(db, path)
 
 
 class _LockWait:

@@ -29,6 +29,7 @@ class Ending(NamedTuple):
     event: str
     keep: int | None
     remove: bool
+    progress: str | None = None
 
 
 def finish_jobs(tx: Tx, finish: FinishJobs) -> list[int]:
@@ -84,10 +85,11 @@ def _ending(tx: Tx, end: Unfinished) -> Ending:
         reason=end.reason,
         decided_by="operator" if end.event is Event.CANCEL else "worker",
         give_back=int(end.event is Event.RELEASE),
-        crash=0,
+        crash=int(end.crash),
         event=end.event,
         keep=None if isinstance(end.keep, bool) else end.keep,
         remove=end.keep is False,
+        progress=end.progress,
     )
 
 

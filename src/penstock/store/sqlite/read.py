@@ -13,7 +13,7 @@ from penstock.domain.options import Tenant, decode_policy
 from penstock.domain.payload import decode_json
 from penstock.store import params as p
 from penstock.store.sqlite.statements import sql
-from penstock.store.sqlite.tx import fetch
+from penstock.store.sqlite.tx import fetch, read_resources
 
 _error = msgspec.json.Decoder(ErrorInfo).decode
 _progress = msgspec.json.Decoder(Progress).decode
@@ -169,8 +169,28 @@ def count_jobs(db: apsw.Connection, now: int) -> list[p.Count]:
     return [p.Count(type_, queue, _named(state), jobs) for type_, queue, state, jobs in rows]
 
 
+def count_waiting(db: apsw.Connection, now: int, params: p.CountWaiting) -> list[p.Waiting]:
+    rows = fetch(db, sql("count_waiting"), {"now": now, "limit": params.limit})
+    return [
+        p.Waiting(
+            type=type_,
+            queue=queue,
+            capability=capability,
+            resources=read_resources(resources),
+            jobs=jobs,
+            oldest_due_at=oldest,
+        )
+        for type_, queue, capability, resources, jobs, oldest in rows
+    ]
+
+
 def _named(state: str | int) -> State:
     return _OUTCOMES[StateCode(state)] if isinstance(state, int) else State(state)
+
+
+def read_clock(db: apsw.Connection, now: int) -> int:
+    fetch(db, sql("ping"), {})  # The clock is this machine's; that the store answers is what the caller wants to know.
+    return now
 
 
 def read_history(db: apsw.Connection, job_id: str) -> list[Transition]:

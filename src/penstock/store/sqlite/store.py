@@ -20,7 +20,7 @@ from penstock.domain.options import Options
 from penstock.store import params as p
 from penstock.store.call import Call
 from penstock.store.contract import Transaction
-from penstock.store.sqlite import claim, connection, enqueue, finish, operate, read, workers
+from penstock.store.sqlite import check, claim, connection, enqueue, finish, operate, read, workers
 from penstock.store.sqlite.doorbell import DoorbellListener
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.statements import migrations, sql
@@ -171,7 +171,7 @@ class SqliteStore:
         return self._write(lambda tx: workers.recover_jobs(tx, params, asked_at))
 
     def list_workers(self) -> Call[list[p.WorkerInfo]]:
-        return self._read(lambda db, now: workers.list_workers(fetch(db, sql("list_workers"), {})))
+        return self._read(workers.list_workers)
 
     def read_types(self) -> Call[dict[str, Options]]:
         def query(db: apsw.Connection, now: int) -> dict[str, Options]:
@@ -193,6 +193,9 @@ class SqliteStore:
 
     def count_jobs(self) -> Call[list[p.Count]]:
         return self._read(read.count_jobs)
+
+    def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:
+        return self._read(lambda db, now: read.count_waiting(db, now, params))
 
     def read_history(self, job_id: str) -> Call[list[Transition]]:
         return self._read(lambda db, now: read.read_history(db, job_id))
@@ -233,6 +236,12 @@ class SqliteStore:
             durability=_DURABILITY[self._synchronous],
             schema_version=connection.schema_status(file.reader, self.path).current,
         )
+
+    def read_clock(self) -> Call[int]:
+        return self._read(read.read_clock)
+
+    def check_store(self, params: p.CheckStore) -> Call[list[p.Finding]]:
+        return ReadCall(lambda: check.check_store(self.path, _DURABILITY[self._synchronous], self._vfs, params.deep))
 
     def migration_status(self) -> p.MigrationStatus:
         if not os.path.exists(self.path):

@@ -9,6 +9,7 @@ import apsw
 import msgspec
 
 from penstock.domain.options import NO_RESOURCES, Resources
+from penstock.domain.routing import why_not
 from penstock.store.params import ClaimJobs
 from penstock.store.sqlite.statements import sql
 
@@ -72,17 +73,20 @@ def _resource_text(resources: Resources) -> str:
     return "" if resources is NO_RESOURCES or resources == NO_RESOURCES else as_json(resources)
 
 
+def read_resources(text: str) -> Resources:
+    """What a lane's jobs need, as it is stored."""
+    return msgspec.json.decode(text, type=Resources) if text else NO_RESOURCES
+
+
+class _Lane(msgspec.Struct, frozen=True):
+    type: str
+    queue: str
+    capability: str
+    resources: Resources
+
+
 def _may_take(claim: ClaimJobs, type: str, queue: str, capability: str, resources: str) -> bool:
-    if claim.types is not None and type not in claim.types:
-        return False
-    if claim.queues is not None and queue not in claim.queues:
-        return False
-    if capability not in claim.capabilities:
-        return False
-    if not resources:
-        return True
-    needs, has = msgspec.json.decode(resources, type=Resources), claim.resources or NO_RESOURCES
-    return needs.cpu <= has.cpu and needs.memory <= has.memory and needs.gpu <= has.gpu
+    return not why_not(claim, _Lane(type, queue, capability, read_resources(resources)))
 
 
 class Tx:

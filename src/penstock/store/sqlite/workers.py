@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import apsw
 import msgspec
 
 from penstock.domain.clock import MICROSECONDS
@@ -11,14 +12,19 @@ from penstock.domain.options import decode_policy
 from penstock.domain.retry import GiveUp, after_failure
 from penstock.store import params as p
 from penstock.store.sqlite.finish import Ending, end_attempts
+from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json
+
+WORKERS_LISTED = 1000
+
+_workers = msgspec.json.Decoder(list[p.WorkerInfo]).decode
 
 
 def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
     found = tx.run("find_worker", id=worker.worker_id)
     if found:
-        session, status, heartbeat_at = found[0]
-        if heartbeat_at > tx.now - int(worker.stale_after * MICROSECONDS):
+        session, status, heartbeat_at, stale_after = found[0]
+        if heartbeat_at > tx.now - max(_us(worker.stale_after), stale_after):
             raise WorkerRefused(
                 f"a worker with the id {worker.worker_id!r} is {status} in this store; "
                 "stop it first, or give this one another id (--id)"
@@ -27,7 +33,7 @@ def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
             pass
     if not tx.change("move_tokens", now=tx.now):
         tx.change("begin_tokens", now=tx.now)
-    for name, options in worker.types.items():
+    for name, options in worker.declared.items():
         tx.change("declare_type", name=name, options=as_json(options), now=tx.now)
     tx.change(
         "insert_worker",
@@ -39,9 +45,10 @@ def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
         queues=as_json(worker.queues) if worker.queues is not None else None,
         capabilities=as_json(worker.capabilities),
         resources=as_json(worker.resources) if worker.resources is not None else None,
-        types=as_json(sorted(worker.types)),
+        types=as_json(worker.types and sorted(worker.types)),
         bell=worker.bell,
         now=tx.now,
+        stale_after=_us(worker.stale_after),
     )
     return tx.db.last_insert_rowid()
 
@@ -52,10 +59,10 @@ def heartbeat_worker(tx: Tx, beat: p.HeartbeatWorker) -> p.Heartbeat:
 
 def recover_jobs(tx: Tx, recover: p.RecoverJobs, asked_at: int) -> p.Recovered:
     # Staleness is judged as of the question: while it waited for the write lock, heartbeats had to wait as well.
-    before = min(tx.now, asked_at) - int(recover.stale_after * MICROSECONDS)
+    now = min(tx.now, asked_at)
     workers: list[str] = []
     jobs: list[str] = []
-    for session, worker_id in tx.run("stale_workers", before=before):
+    for session, worker_id in tx.run("stale_workers", now=now, stale_after=_us(recover.stale_after)):
         room = recover.limit - len(jobs)
         if room <= 0:
             return p.Recovered(workers, jobs, more=True)
@@ -96,6 +103,10 @@ def _crashed(tx: Tx, token: int, attempt: int, policy_text: str | None) -> Endin
     )
 
 
-def list_workers(rows: list[tuple[object, ...]]) -> list[p.WorkerInfo]:
-    names = ("id", "host", "pid", "version", "status", "slots", "started_at", "heartbeat_at", "jobs")
-    return [msgspec.convert(dict(zip(names, row, strict=True)), p.WorkerInfo) for row in rows]
+def list_workers(db: apsw.Connection, now: int) -> list[p.WorkerInfo]:
+    found = db.execute(sql("list_workers"), {"now": now, "latest": WORKERS_LISTED})
+    return _workers(found.get)
+
+
+def _us(seconds: float) -> int:
+    return int(seconds * MICROSECONDS)

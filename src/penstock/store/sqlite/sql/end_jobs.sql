@@ -10,7 +10,7 @@ SELECT
     lease.claimed_at,
     coalesce(row.value ->> 3, lease.started_at),
     :now,
-    lease.progress,
+    coalesce(row.value ->> 13, lease.progress),
     iif(lease.cancel, 'cancelled while it was running', row.value ->> 6),
     iif(lease.cancel, 'operator', row.value ->> 7),
     row.value ->> 11

@@ -1,6 +1,13 @@
-SELECT
-    id, host, pid, version, status, slots, started_at, heartbeat_at,
-    (SELECT count(*) FROM penstock_lease AS lease WHERE lease.session = worker.session)
+SELECT json_group_array(
+    json_object(
+        'id', id, 'host', host, 'pid', pid, 'version', version, 'status', status, 'slots', slots,
+        'types', json(types), 'queues', json(queues), 'capabilities', json(capabilities), 'resources', json(resources),
+        'started_at', started_at, 'heartbeat_at', heartbeat_at,
+        'silent', (:now - heartbeat_at) / 1e6, 'stale_after', stale_after / 1e6, 'jobs', coalesce(held.jobs, 0)
+    )
+    ORDER BY worker.session DESC
+)
 FROM penstock_worker AS worker
-ORDER BY session DESC
-LIMIT 1000
+LEFT JOIN (SELECT session, count(*) AS jobs FROM penstock_lease GROUP BY session) AS held
+    ON held.session = worker.session
+WHERE status IN ('active', 'draining') OR worker.session > (SELECT max(session) FROM penstock_worker) - :latest

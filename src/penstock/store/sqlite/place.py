@@ -1,0 +1,187 @@
+"""Where the file is: its file system, the room on it, and who may do what with the file and its neighbours.
+
+Only asks the system about files and never opens them: closing one would drop the locks that SQLite holds on it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from shlex import quote
+
+from penstock.store.disk import IN_MEMORY, file_system
+from penstock.store.params import Finding, Level
+
+# Shared memory and locks do not reach across machines; several of these have no working locks at all.
+NETWORK = frozenset({
+    "nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs",
+    "virtiofs", "vboxsf", "prl_fs", "fuse",
+})  # fmt: skip
+CONTAINER = frozenset({"overlay", "aufs"})
+FREE_BYTES_LOW = 512 * 1024 * 1024
+FREE_BYTES_MIN = 32 * 1024 * 1024
+ELSEWHERE = "move the store to a local disk (or a volume of one) and name it with --store"
+
+
+def check_place(path: str) -> Iterator[Finding]:
+    """All about a path, also when nothing is there yet."""
+    folder = _nearest_folder(path)
+    yield _file_system(folder)
+    yield _free_space(folder)
+    yield from _rights(path)
+
+
+def missing(path: str) -> Finding | None:
+    """What is there instead of a file, if there is no file."""
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        return Finding(
+            "store", "error", f"the folder {folder} does not exist", f"correct the path, or: mkdir -p {quote(folder)}"
+        )
+    if os.path.isfile(path) or not os.access(folder, os.X_OK):
+        return None
+    if os.path.lexists(path):
+        kind = "a folder" if os.path.isdir(path) else "not a file"
+        return Finding("store", "error", f"{path} is {kind}", "name a file, such as sqlite:///jobs.db")
+    make = (
+        f"correct the path (a relative one starts at the current folder), or: penstock migrate --store sqlite:///{path}"
+    )
+    return Finding("store", "error", f"there is no store at {path}", make)
+
+
+def _nearest_folder(path: str) -> str:
+    folder = os.path.dirname(os.path.realpath(path))
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+# The file system
+
+
+def _file_system(folder: str) -> Finding:
+    kind = file_system(folder)
+    if kind is None:
+        return Finding("file system", "ok", f"{folder}: not known on this platform; it must be a local disk")
+    name = f"{folder} is on {kind}"
+    if kind in NETWORK or kind.startswith("fuse."):
+        return Finding(
+            "file system", "error",
+            f"{name}, a network or shared file system: SQLite's locks do not hold there and the store can be damaged",
+            ELSEWHERE,
+        )  # fmt: skip
+    if kind in IN_MEMORY:
+        return Finding("file system", "warning", f"{name}, in memory: jobs do not survive a reboot", ELSEWHERE)
+    if kind in CONTAINER:
+        return Finding(
+            "file system", "warning", f"{name}, the layer of a container: jobs are lost with the container",
+            "mount a volume of a local disk and put the store there",
+        )  # fmt: skip
+    return Finding("file system", "ok", name)
+
+
+# Room
+
+
+def _free_space(folder: str) -> Finding:
+    free = shutil.disk_usage(folder).free
+    said = f"{free / 2**20:,.0f} MiB free"
+    if free >= FREE_BYTES_LOW:
+        return Finding("disk space", "ok", said)
+    level: Level = "error" if free < FREE_BYTES_MIN else "warning"
+    return Finding(
+        "disk space", level, f"only {said} on {folder}; enqueues and outcomes fail when it is full",
+        "free space on this disk, or let retention keep less",
+    )  # fmt: skip
+
+
+# Rights
+
+
+def _rights(path: str) -> Iterator[Finding]:
+    found = [*_folder_rights(_nearest_folder(path)), *_file_rights(path), *_lock_rights(f"{path}-lock")]
+    yield from found or [Finding("rights", "ok", f"{_user(_me())} may read and write here")]
+
+
+def _folder_rights(folder: str) -> Iterator[Finding]:
+    found = _stat(folder)
+    if found is None:
+        return
+    if not os.access(folder, os.W_OK | os.X_OK):
+        yield Finding(
+            "rights", "error", f"{_user(_me())} may not write to the folder {folder}, where SQLite keeps its log",
+            f"run as {_user(found.st_uid)}, or give the right: chmod u+wx {quote(folder)}",
+        )  # fmt: skip
+    if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+        yield _open_to_all(folder)
+
+
+def _file_rights(path: str) -> Iterator[Finding]:
+    for name in (path, f"{path}-wal", f"{path}-shm"):
+        found = _stat(name)
+        if found is None or not stat.S_ISREG(found.st_mode):
+            continue
+        # The log and its index come and go: one that has just gone is no trouble.
+        if not os.access(name, os.R_OK | os.W_OK) and os.path.exists(name):
+            yield Finding(
+                "rights", "error", f"{_user(_me())} may not read and write {name}",
+                f"run as {_user(found.st_uid)}, to whom it belongs, or: chown {_user(_me())} {quote(name)}",
+            )  # fmt: skip
+        if found.st_mode & stat.S_IWOTH:
+            yield _open_to_all(name)
+        if name == path:
+            yield from _ownership(path, found)
+
+
+def _ownership(path: str, found: os.stat_result) -> Iterator[Finding]:
+    me, owner = _me(), found.st_uid
+    shared = found.st_mode & stat.S_IWGRP and me != 0
+    if me is not None and me != owner and not shared:
+        yield Finding(
+            "rights", "warning", f"{path} belongs to {_user(owner)}, and this is {_user(me)}: what one of them makes "
+            "beside it may be closed to the other",
+            f"run everything that uses the store as {_user(owner)}",
+        )  # fmt: skip
+    if found.st_nlink > 1:
+        yield Finding(
+            "rights", "error", f"{path} has {found.st_nlink} names (hard links): used under two of them it is damaged",
+            f"keep one name; find the others with: find / -xdev -samefile {quote(path)}",
+        )  # fmt: skip
+
+
+def _lock_rights(lock: str) -> Iterator[Finding]:
+    if os.path.lexists(lock) and not (os.path.isfile(lock) and os.access(lock, os.R_OK)):
+        yield Finding(
+            "lock file", "error", f"{_user(_me())} cannot open {lock}, through which processes take turns to write",
+            f"stop what uses the store, then: rm -r {quote(lock)} (it is made again)",
+        )  # fmt: skip
+
+
+def _open_to_all(name: str) -> Finding:
+    return Finding(
+        "rights", "warning", f"{name} can be written by every user of this machine", f"chmod o-w {quote(name)}"
+    )
+
+
+def _me() -> int | None:
+    return os.geteuid() if hasattr(os, "geteuid") else None
+
+
+def _stat(name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name)
+    except OSError:
+        return None
+
+
+def _user(number: int | None) -> str:
+    if number is None:
+        return "this user"
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"

@@ -1,0 +1,1 @@
+SELECT value FROM penstock_meta WHERE key = 'schema_version'

@@ -1,0 +1,135 @@
+"""The lines of a worker together: an executor and a claimer for each, and the child processes that they share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from penstock.client import Client
+from penstock.domain.registry import Registry
+from penstock.observe import logs
+from penstock.store.contract import Store
+from penstock.worker.claimer import Claimer
+from penstock.worker.executor import Executor, Quota
+from penstock.worker.finisher import Finisher
+from penstock.worker.frames import Start
+from penstock.worker.hooks import HookCalls
+from penstock.worker.line import Line
+from penstock.worker.outcomes import Outcomes
+from penstock.worker.processes import Processes
+from penstock.worker.run import Run, Stop
+from penstock.worker.settings import WorkerSettings
+
+
+class Crew:
+    """All that claims and runs in one worker."""
+
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        client: Client,
+        settings: WorkerSettings,
+        lines: list[Line],
+        start: Start | None,
+        resources: Any,
+        session: Callable[[], int],
+        failed: Callable[[BaseException], None],
+        enough: Callable[[], None],
+    ) -> None:
+        self.finisher = Finisher(store, settings.history, failed)
+        self.hooks = HookCalls(asyncio.get_running_loop())
+        self.outcomes = Outcomes(self.finisher, client, settings, self.hooks)
+        self._processes = Processes(settings.process_slots, start) if start else None
+        quota = Quota(settings.max_jobs, enough)
+        self._executors = [
+            Executor(line, registry, self.outcomes, self.hooks, self._processes, resources, quota, failed)
+            for line in lines
+        ]
+        self.claimers = [
+            Claimer(store, executor, self.finisher, settings, session, executor.line.types)
+            for executor in self._executors
+        ]
+
+    async def open(self) -> None:
+        """Start the child processes, if there is work for them."""
+        if self._processes is not None:
+            await self._processes.open()
+
+    async def claim(self) -> None:
+        """Claim until cancelled; in burst mode, until no line finds anything after all the others have ended."""
+        while True:
+            before = [claimer.claimed for claimer in self.claimers]
+            async with asyncio.TaskGroup() as group:
+                for claimer in self.claimers:
+                    group.create_task(claimer.run())
+            if before == [claimer.claimed for claimer in self.claimers] or len(before) == 1:
+                return
+
+    def hint(self) -> None:
+        """There may be something new to claim."""
+        for claimer in self.claimers:
+            claimer.hint.set()
+
+    # What runs
+
+    def runs(self) -> Iterator[Run]:
+        for executor in self._executors:
+            yield from list(executor.active.values())
+
+    @property
+    def active(self) -> int:
+        return sum(len(executor.active) for executor in self._executors)
+
+    def stop(self, token: int, why: Stop) -> None:
+        for executor in self._executors:
+            if token in executor.active:
+                executor.stop(executor.active[token], why)
+
+    def stop_all(self, why: Stop) -> None:
+        for executor in self._executors:
+            executor.stop_all(why)
+
+    def lose_all(self) -> None:
+        for executor in self._executors:
+            executor.lose_all()
+
+    def give_up_all(self) -> None:
+        for executor in self._executors:
+            executor.give_up_all()
+
+    def release_buffers(self) -> None:
+        for executor in self._executors:
+            executor.release_buffer()
+
+    async def idle(self) -> None:
+        """Return when nothing runs."""
+        for executor in self._executors:
+            await executor.idle.wait()
+
+    async def close(self) -> None:
+        for executor in self._executors:
+            executor.close()
+        if self._processes is not None:
+            await self._processes.close()
+
+
+def start_of(
+    registry: Registry, settings: WorkerSettings, lines: list[Line], app: Callable[[], tuple[str, str]], path: list[str]
+) -> Start | None:
+    """What child processes must know, or None if no line needs them."""
+    types = [name for line in lines if line.processes for name in line.types]
+    if not types:
+        return None
+    modules = sorted({declaration.function.__module__ for declaration in registry if declaration.runner == "process"})
+    return Start(
+        path=path,
+        app=app(),
+        modules=modules,
+        types=types,
+        worker_id=settings.worker_id,
+        max_jobs=settings.max_jobs,
+        max_memory=settings.max_memory,
+        log=logs.configured,
+    )

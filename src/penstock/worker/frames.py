@@ -1,0 +1,112 @@
+"""What a worker and its child processes tell each other: msgpack frames on a socket pair. Never pickle."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import msgspec
+
+from penstock.domain.job import ErrorInfo
+from penstock.store.params import Claim, JobSpec
+
+HEAD = struct.Struct(">I")
+
+
+class Start(msgspec.Struct, tag=True):
+    """The first word to a child: where the app is, and when to leave."""
+
+    path: list[str]
+    app: tuple[str, str]
+    modules: list[str]
+    types: list[str]
+    worker_id: str
+    max_jobs: int | None = None
+    max_memory: int | None = None
+    log: tuple[str, str] | None = None
+
+
+class Work(msgspec.Struct, tag=True):
+    """One call of a handler: several claims for a batch handler, otherwise one."""
+
+    claims: list[Claim]
+    started_us: int
+    seconds: float | None
+
+
+class Leave(msgspec.Struct, tag=True):
+    """Close what the lifespan opened, and end."""
+
+
+class Ready(msgspec.Struct, tag=True):
+    """The child has loaded the app; or could not, for this reason."""
+
+    problem: str | None = None
+
+
+class Said(msgspec.Struct, tag=True):
+    """Progress of one of the claims."""
+
+    item: int
+    progress: str
+
+
+class FollowUp(msgspec.Struct):
+    payload: str
+    spec: JobSpec
+    job_id: str | None
+
+
+class Done(msgspec.Struct, tag=True):
+    """A success. The result is JSON."""
+
+    result: str | None
+    progress: str | None
+    follow_ups: list[FollowUp]
+
+
+class Raised(msgspec.Struct, tag=True):
+    """A failure, judged where the exception was at hand: another try after `delay`, or the reason to give up."""
+
+    info: ErrorInfo
+    delay: float
+    reason: str | None
+    progress: str | None
+
+
+class Answer(msgspec.Struct, tag=True):
+    """The outcome of each claim, in their order. A child that is `leaving` takes no more work."""
+
+    outcomes: list[Done | Raised]
+    leaving: bool = False
+
+
+ToChild = Start | Work | Leave
+FromChild = Ready | Said | Answer
+
+_encoder = msgspec.msgpack.Encoder()
+to_child = msgspec.msgpack.Decoder(ToChild)
+from_child = msgspec.msgpack.Decoder(FromChild)
+
+
+def frame(message: ToChild | FromChild) -> bytes:
+    body = _encoder.encode(message)
+    return HEAD.pack(len(body)) + body
+
+
+class Frames:
+    """Cuts a stream of bytes into frames."""
+
+    def __init__(self, heard: Callable[[bytes], None]) -> None:
+        self._heard = heard
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        self._buffer += data
+        while len(self._buffer) >= HEAD.size:
+            end = HEAD.size + HEAD.unpack_from(self._buffer)[0]
+            if len(self._buffer) < end:
+                return
+            body = bytes(self._buffer[HEAD.size : end])
+            del self._buffer[:end]
+            self._heard(body)

@@ -1,0 +1,207 @@
+"""How attempts end: what a result, an error or a stop means for the store, the log and the hooks."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from typing import Any
+
+import msgspec
+
+from penstock.client import Client
+from penstock.domain.duration import format_duration
+from penstock.domain.errors import HandlerError, PayloadError, ProcessDied
+from penstock.domain.job import ErrorInfo, Event, Progress
+from penstock.domain.options import Policy
+from penstock.domain.payload import decode_json, encode_json, from_plain
+from penstock.domain.registry import Declaration
+from penstock.domain.retry import GiveUp, Verdict, decide, describe_error
+from penstock.observe.logs import fields
+from penstock.store.params import Claim, Completed, Unfinished
+from penstock.worker.finisher import Finisher
+from penstock.worker.hooks import HookCalls
+from penstock.worker.run import Run, Stop
+from penstock.worker.settings import WorkerSettings
+
+MESSAGE_CHARS_LOGGED = 500
+UNDER_WAY = ("job.started", "job.progress")
+
+log = logging.getLogger("penstock.worker")
+
+
+class ChildError(HandlerError):
+    """An error that a child process has described and judged already."""
+
+    def __init__(self, info: ErrorInfo, verdict: Verdict) -> None:
+        super().__init__(f"{info.type}: {info.message}", info)
+        self.described = info
+        self.verdict = verdict
+
+
+def judge(declaration: Declaration, policy: Policy, attempt: int, error: BaseException) -> Verdict:
+    """What follows this error: the handler's own opinion first, then the rules."""
+    if "is_retryable" in declaration.hooked and declaration.hooks is not None:
+        try:
+            if not declaration.hooks.is_retryable(error):
+                return GiveUp("the handler said that it is not retryable")
+        except Exception:
+            log.exception("is_retryable of %s raised; the usual rules decide", declaration.name)
+    return decide(policy, attempt, error, random.random)
+
+
+class Outcomes:
+    """Decides and hands over. Whoever calls it sees to it that an attempt ends only once."""
+
+    def __init__(self, finisher: Finisher, client: Client, settings: WorkerSettings, hooks: HookCalls) -> None:
+        self._finisher = finisher
+        self._client = client
+        self._settings = settings
+        self._hooks = hooks
+
+    def limit(self, policy: Policy) -> float | None:
+        """The longest that an attempt may take here, in seconds."""
+        ceiling = self._settings.job_timeout
+        if ceiling is None or policy.timeout is None:
+            return policy.timeout if ceiling is None else ceiling
+        return min(policy.timeout, ceiling)
+
+    def succeed(self, run: Run, result: Any) -> None:
+        try:
+            text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
+        except Exception as error:  # The result's own code runs here and may raise anything.
+            self.fail(run, error)
+            return
+        if run.plan.chatty:
+            self._log(run, logging.INFO, "job.completed", "completed in %s", format_duration(_seconds(run)),
+                      result=self._shown(text))  # fmt: skip
+        claim = run.claim
+        if run.plan.declaration.hooked:
+            self._after(run, "on_complete", _for_hook(run, result))
+        self._finisher.completed(
+            Completed(claim.token, run.started_us, text, run.progress, _kept(run.policy.remove_on_complete)),
+            [(claim.token, self._client.follow_up(call, claim.id)) for call in run.follow_ups],
+        )
+
+    def fail(self, run: Run, error: BaseException) -> None:
+        if isinstance(error, ChildError):
+            info, verdict = error.described, error.verdict
+        else:
+            info = describe_error(error)
+            verdict = judge(run.plan.declaration, run.policy, run.claim.attempt, error)
+        told = {"error": {"type": info.type, "message": info.message}}
+        message = info.message[:MESSAGE_CHARS_LOGGED]
+        if isinstance(verdict, GiveUp):
+            event, delay, reason = Event.FAIL, 0.0, verdict.reason
+            self._log(run, logging.ERROR, "job.dead", "dead: %s: %s (%s)", info.type, message, reason,
+                      reason=reason, **told)  # fmt: skip
+        else:
+            event, delay, reason = Event.BACK_OFF, verdict.delay, None
+            self._log(run, logging.ERROR, "job.failed", "failed: %s: %s (next try in %s)", info.type, message,
+                      format_duration(delay), next_try_in=delay, **told)  # fmt: skip
+        if run.plan.declaration.hooked:
+            self._after(run, "on_failed", error)
+        self._finisher.unfinished(
+            Unfinished(
+                token=run.claim.token,
+                event=event,
+                started_at=run.started_us,
+                delay=delay,
+                error=msgspec.json.encode(info).decode(),
+                reason=reason,
+                progress=run.progress,
+                keep=_kept(run.policy.remove_on_fail),
+                crash=isinstance(error, ProcessDied),
+            )
+        )
+
+    def refuse(self, run: Run, error: PayloadError) -> None:
+        """A payload that does not decode: dead at once, with the reason; nothing was run."""
+        info = describe_error(error)
+        self._log(run, logging.ERROR, "job.dead", "dead: %s", info.message, reason=info.message,
+                  error={"type": info.type, "message": info.message})  # fmt: skip
+        if run.plan.declaration.hooked:
+            self._after(run, "on_failed", error)
+        self._finisher.unfinished(
+            Unfinished(
+                token=run.claim.token,
+                event=Event.FAIL,
+                error=msgspec.json.encode(info).decode(),
+                reason=info.message,
+                keep=_kept(run.policy.remove_on_fail),
+            )
+        )
+
+    def stopped(self, run: Run) -> None:
+        """The attempt was told to stop, and that decides."""
+        if run.stop is Stop.TIMEOUT:
+            limit = format_duration(self.limit(run.policy) or 0.0)
+            self.fail(run, TimeoutError(f"the attempt took longer than its timeout of {limit}"))
+        elif run.stop is Stop.CANCELLED:
+            self._log(run, logging.INFO, "job.cancelled", "cancelled")
+            self._finisher.unfinished(Unfinished(token=run.claim.token, event=Event.CANCEL, started_at=run.started_us,
+                                                 reason="cancelled while it was running",
+                                                 progress=run.progress))  # fmt: skip
+        elif run.stop is Stop.RELEASED:
+            self._log(run, logging.INFO, "job.released", "released")
+            self.release(run.claim, "the worker stopped")
+        else:
+            self._log(run, logging.WARNING, "job.lost",
+                      "lost: the job was taken from this worker; its outcome here is dropped")  # fmt: skip
+
+    def release(self, claim: Claim, reason: str) -> None:
+        """Give a job back; no attempt is spent."""
+        self._finisher.unfinished(Unfinished(token=claim.token, event=Event.RELEASE, reason=reason))
+
+    def started(self, run: Run) -> None:
+        """Log the beginning of an attempt; only called where that is wanted."""
+        self._log(run, logging.INFO, "job.started", "started", payload=self._shown(run.claim.payload))
+
+    def progressed(self, run: Run, text: str) -> None:
+        """New progress of this run, which is stored or about to be: tell the log and the hook."""
+        run.reported = text
+        if run.plan.logger.isEnabledFor(logging.DEBUG):
+            self._log(run, logging.DEBUG, "job.progress", "progress %s", text)
+        if "on_progress" in run.plan.declaration.hooked:
+            self._hooks.call(run, "on_progress", msgspec.json.decode(text, type=Progress))
+
+    def _after(self, run: Run, hook: str, *args: Any) -> None:
+        """Call the hook once the outcome is stored: the last progress comes before it."""
+        if run.progress is not None and run.progress is not run.reported:
+            self.progressed(run, run.progress)
+        if hook in run.plan.declaration.hooked:
+            self._finisher.after(run.claim.token, lambda: self._hooks.call(run, hook, *args))
+
+    def _shown(self, text: str | None) -> str | None:
+        """Payloads and results may hold secrets: logged only when that was asked for."""
+        return text if self._settings.log_payloads else None
+
+    def _log(self, run: Run, level: int, event: str, message: str, *args: Any, **values: Any) -> None:
+        logger, claim = run.plan.logger, run.claim
+        if not logger.isEnabledFor(level):
+            return
+        extra = fields(event, job_id=claim.id, type=claim.type, queue=claim.queue, attempt=claim.attempt,
+                       tenant=claim.tenant and claim.tenant.org, worker_id=self._settings.worker_id,
+                       duration_ms=None if event in UNDER_WAY else round(_seconds(run) * 1000, 1),
+                       **values)  # fmt: skip
+        shown = values.get("payload") or values.get("result")
+        logger.log(level, f"%s attempt %d {message}{' %s' if shown else ''}", claim.id, claim.attempt, *args,
+                   *((shown,) if shown else ()), extra=extra)  # fmt: skip
+
+
+def _for_hook(run: Run, result: Any) -> Any:
+    """The result as the handler returned it; from a child process it comes as JSON."""
+    if not isinstance(result, msgspec.Raw):
+        return result
+    plain, kind = decode_json(bytes(result)), run.plan.declaration.result_type
+    return plain if kind is None else from_plain(kind, plain)
+
+
+def _seconds(run: Run) -> float:
+    """How long the attempt has taken: the loop's clock is the monotonic one, and in uvloop it may lag a little."""
+    return time.monotonic() - run.started
+
+
+def _kept(remove: bool | int) -> bool | int:
+    """What to keep of an ended job: all, nothing, or the last N of its type."""
+    return not remove if isinstance(remove, bool) else remove
