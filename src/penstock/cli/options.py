@@ -9,9 +9,18 @@ import typer
 StoreUrl = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="URL", envvar="PENSTOCK_STORE", help="Such as sqlite:///jobs.db.", show_default=False
+        "--store",
+        metavar="URL",
+        help="Such as sqlite:///jobs.db.  [default: PENSTOCK_STORE, or store in penstock.toml]",
+        show_default=False,
     ),
-]  # fmt: skip
+]
+ConfigFile = Annotated[
+    str | None,
+    typer.Option(
+        "--config", metavar="PATH", help="The config file.  [default: PENSTOCK_CONFIG, or penstock.toml if it exists]"
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 JobId = Annotated[str, typer.Argument(metavar="ID", help="The job's id.", show_default=False)]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for a confirmation.")]

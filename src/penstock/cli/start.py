@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli import flags
 from penstock.cli.guard import guarded
-from penstock.cli.worker import Burst, ShutdownTimeout, Slots
+from penstock.cli.options import ConfigFile
 from penstock.domain.errors import ConfigError
 
 
@@ -17,17 +18,36 @@ def start(
         str | None,
         typer.Argument(metavar="[MODULE:APP]", help="Where the App is, such as tasks:app.", show_default=False),
     ] = None,
-    concurrency: Slots = None,
-    shutdown_timeout: ShutdownTimeout = None,
-    burst: Burst = False,
+    concurrency: flags.Slots = None,
+    process_slots: flags.ProcessSlots = None,
+    worker_id: flags.WorkerId = None,
+    job_timeout: flags.JobTimeout = None,
+    shutdown_timeout: flags.ShutdownTimeout = None,
+    log_format: flags.LogFormat = None,
+    log_level: flags.LogLevel = None,
+    config: ConfigFile = None,
+    burst: flags.Burst = False,
+    reload: flags.Reload = False,
 ) -> None:
     """Run all that exists in one process: a worker, which also recovers lost jobs and removes old ones.
 
+    Everything else that a worker can be told is taken from the environment or from penstock.toml: see penstock config.
+
     \b
     penstock start tasks:app
+    penstock start tasks:app --log-format json
     """  # fmt: skip
-    from penstock.cli.worker import run
+    from penstock.cli.run import run
 
     if target is None:
         raise ConfigError("start needs to know your App: penstock start MODULE:APP, such as penstock start tasks:app")
-    run(target, concurrency=concurrency, shutdown_timeout=shutdown_timeout, burst=burst)
+    given = {
+        "worker.concurrency": concurrency,
+        "worker.process_slots": process_slots,
+        "worker.id": worker_id,
+        "worker.job_timeout": job_timeout,
+        "worker.shutdown_timeout": shutdown_timeout,
+        "log.format": log_format,
+        "log.level": log_level,
+    }
+    run("start", target, given, config=config, burst=burst, reload=reload)

@@ -1,4 +1,4 @@
-"""The store that a command without an App works on: named by --store or PENSTOCK_STORE, and never made by accident."""
+"""The store that a command without an App works on: named by --store or by the config, and never made by accident."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from penstock.domain.errors import ConfigError, StoreMissing, UnknownJob
+from penstock.domain.errors import StoreMissing, UnknownJob
 
 if TYPE_CHECKING:
     from penstock.domain.job import Job
@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
 
 def required(url: str | None) -> str:
-    if not url:
-        raise ConfigError("which store? Give --store URL (such as sqlite:///jobs.db) or set PENSTOCK_STORE")
-    return url
+    """The address given by --store, else that of the config."""
+    if url:
+        return url
+    from penstock.config.load import load
+
+    return load().store()
 
 
 @contextmanager

@@ -1,0 +1,93 @@
+"""What a key can take: how it is read from a file or a text, and how it is shown."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
+from penstock.domain.errors import ConfigError
+from penstock.store.open import check_address, masked
+from penstock.worker.settings import CHECKS, Check
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`form` says what to write, `read` makes the value of it, `show` writes it again."""
+
+    form: str
+    example: str
+    read: Check
+    show: Callable[[Any], str] = str
+
+
+def whole(check: Check) -> Kind:
+    return Kind("whole number", "10", lambda value, name: check(_as(int, _WHOLE, value), name))
+
+
+def names(check: Check) -> Kind:
+    return Kind("names", "a,b", check, ", ".join)
+
+
+def duration(check: Check) -> Kind:
+    """A number is seconds, also when it is a text: the environment has nothing else."""
+    return Kind(
+        "duration", "100ms, 5m or 1h30m", lambda value, name: check(_as(float, _NUMBER, value), name), format_duration
+    )
+
+
+def size(check: Check) -> Kind:
+    return Kind("size", "512Mi, 8Gi or 8GB", check, format_size)
+
+
+def one_of(*words: str) -> Kind:
+    def read(value: object, name: str) -> str:
+        word = value.lower() if isinstance(value, str) else value
+        if word not in words:
+            raise ConfigError(f"{name}={value!r} does not exist; use one of: {', '.join(words)}")
+        return str(word)
+
+    return Kind(f"{', '.join(words[:-1])} or {words[-1]}", words[0], read)
+
+
+def _store(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{name}={value!r} is not an address: write it like 'sqlite:///jobs.db'")
+    check_address(value)
+    return value
+
+
+def _number(value: object, name: str) -> float:
+    number = _as(float, _NUMBER, value)
+    if not isinstance(number, (int, float)) or isinstance(number, bool) or not 0 <= number < math.inf:
+        raise ConfigError(f"{name}={value!r} is not possible: a number of zero or more, such as 4 or 0.5")
+    return float(number)
+
+
+def _switch(value: object, name: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = value.lower() if isinstance(value, str) else value
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise ConfigError(f"{name}={value!r} is neither true nor false")
+
+
+def _as(kind: type[int] | type[float], pattern: re.Pattern[str], value: object) -> object:
+    """A text that spells a number as that number; all else as it is, for the check to judge."""
+    return kind(value) if isinstance(value, str) and pattern.fullmatch(value) else value
+
+
+STORE = Kind("address", "sqlite:///jobs.db", _store, masked)
+NAME = Kind("name", "mail-1", CHECKS["worker_id"])
+NUMBER = Kind("number", "4 or 0.5", _number, "{:g}".format)
+SIZE = size(parse_size)
+SWITCH = Kind("true or false", "true", _switch, lambda value: str(value).lower())
+DURATION = duration(parse_duration)

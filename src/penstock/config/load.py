@@ -1,0 +1,121 @@
+"""One frozen Config from defaults, penstock.toml, PENSTOCK_ variables and flags; the later wins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.config.file import read_file
+from penstock.config.keys import (
+    BY_NAME,
+    BY_VARIABLE,
+    CONFIG_VARIABLE,
+    KEYS,
+    PREFIX,
+    UNUSED,
+    Key,
+    is_foreign,
+    is_unused,
+    unknown,
+    unused,
+    variable,
+)
+from penstock.domain.errors import ConfigError
+from penstock.domain.options import Resources
+from penstock.worker.settings import Retention
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A key's value in plain units, and its source: `default`, the path of a file, a variable or a flag."""
+
+    key: Key
+    value: Any
+    source: str
+
+    @property
+    def shown(self) -> str:
+        return self.key.show(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Every key with its value. `file` is the absolute path of the file that was read, if any."""
+
+    settings: Mapping[str, Setting]
+    file: str | None
+
+    def __getitem__(self, name: str) -> Any:
+        return self.settings[name].value
+
+    def with_flags(self, flags: Mapping[str, object]) -> Config:
+        """The same with what was given on a command line on top; None is not given."""
+        given = [(name, value, BY_NAME[name].flag) for name, value in flags.items() if value is not None]
+        return Config(
+            {**self.settings, **{name: _read(name, value, flag, flag) for name, value, flag in given}}, self.file
+        )
+
+    def store(self) -> str:
+        """The address of the store; one must be named."""
+        address: str | None = self["store"]
+        if address is None:
+            read = self.file or "penstock.toml in the current folder"
+            raise ConfigError(
+                "which store? Give --store URL (such as sqlite:///jobs.db), set PENSTOCK_STORE, "
+                f'or write store = "sqlite:///jobs.db" in {read}'
+            )
+        return address
+
+    def worker_settings(self) -> dict[str, Any]:
+        """What make_settings() takes; None is its default."""
+        named = ("types", "queues", "capabilities", "concurrency", "process_slots", "job_timeout", "max_jobs",
+                 "max_memory", "poll_interval", "heartbeat_interval", "shutdown_timeout", "log_payloads")  # fmt: skip
+        return {name: self[f"worker.{name}"] for name in named} | {
+            "worker_id": self["worker.id"],
+            "resources": self._resources(),
+            "recovery_interval": self["coordinator.recovery_interval"],
+            "history": self["history"],
+            "retention": Retention(**{name: self[f"retention.{name}"] for name in ("completed", "cancelled", "dead")}),
+        }
+
+    def _resources(self) -> Resources | None:
+        has = {name: self[f"worker.resources.{name}"] for name in ("cpu", "memory", "gpu")}
+        named = {name: amount for name, amount in has.items() if amount is not None}
+        return Resources(**named) if named else None
+
+
+def load(path: str | os.PathLike[str] | None = None, flags: Mapping[str, object] | None = None) -> Config:
+    """The settings of this process. The file is `path`, else PENSTOCK_CONFIG, else penstock.toml if there is one."""
+    if path:
+        file = read_file(os.fspath(path), "config file")
+    else:
+        file = read_file(os.environ.get(CONFIG_VARIABLE) or None, CONFIG_VARIABLE)
+    settings = {key.name: Setting(key, key.default, DEFAULT) for key in KEYS}
+    if file is not None:
+        settings |= {name: _read(name, value, file.path, file.place(name)) for name, value in file.values()}
+    settings |= {name: _read(name, value, source, source) for name, value, source in _from_environment(os.environ)}
+    return Config(settings, file.path if file is not None else None).with_flags(flags or {})
+
+
+def _read(name: str, value: object, source: str, place: str) -> Setting:
+    key = BY_NAME[name]
+    try:
+        return Setting(key, key.read(value), source)
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error}") from None
+
+
+def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Key, value and variable of what is set. An empty variable is not set."""
+    for name, value in environment.items():
+        if not name.startswith(PREFIX) or not value.strip():
+            continue
+        if name in BY_VARIABLE:
+            yield BY_VARIABLE[name].name, value, name
+        elif not is_foreign(name):
+            later, known = is_unused(name, map(variable, UNUSED), "_"), [*BY_VARIABLE, CONFIG_VARIABLE]
+            raise ConfigError(f"the environment: {unused(name) if later else unknown(name, known)}")

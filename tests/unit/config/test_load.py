@@ -1,0 +1,224 @@
+"""Where values come from, in rising precedence, and what of a wrong one is said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.config.keys import KEYS, UNUSED, variable
+from penstock.config.load import load
+from penstock.domain.errors import ConfigError
+from penstock.domain.options import Resources
+from penstock.worker.settings import Retention, WorkerSettings, make_settings
+
+Toml = Callable[[str], Path]
+
+
+def test_without_anything_every_key_has_its_default() -> None:
+    config = load()
+    assert config.file is None
+    assert {setting.source for setting in config.settings.values()} == {"default"}
+    assert list(config.settings) == [key.name for key in KEYS]
+
+
+def test_the_defaults_are_those_of_a_worker() -> None:
+    assert make_settings(**load().worker_settings() | {"worker_id": "w"}) == make_settings(worker_id="w")
+
+
+def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
+    toml("""
+        history = "failures"
+        [retention]
+        completed = "1d"
+        cancelled = 60
+        dead = "30d"
+        [worker]
+        types = ["a", "b"]
+        queues = "mail, reports"
+        capabilities = ["ml"]
+        id = "w1"
+        concurrency = 7
+        process_slots = 3
+        job_timeout = "2h"
+        max_jobs = 1000
+        max_memory = "1GB"
+        poll_interval = "50ms"
+        heartbeat_interval = 2
+        shutdown_timeout = 0
+        log_payloads = true
+        resources.cpu = 4
+        resources.memory = "8Gi"
+        [coordinator]
+        recovery_interval = "1s"
+    """)
+    assert make_settings(**load().worker_settings()) == WorkerSettings(
+        types=("a", "b"), queues=("mail", "reports"), capabilities=("ml",), worker_id="w1", concurrency=7,
+        process_slots=3, job_timeout=7200.0, max_jobs=1000, max_memory=10**9, poll_interval=0.05,
+        heartbeat_interval=2.0, shutdown_timeout=0.0, log_payloads=True, recovery_interval=1.0,
+        resources=Resources(cpu=4, memory=8 * 2**30), history="failures",
+        retention=Retention(completed=86400.0, cancelled=60.0, dead=30 * 86400.0),
+    )  # fmt: skip
+
+
+def test_the_later_wins_and_says_so(toml: Toml, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = toml('store = "sqlite:///a.db"\n[worker]\nconcurrency = 5\npoll_interval = "1s"\nid = "from-file"\n')
+    monkeypatch.setenv("PENSTOCK_WORKER_CONCURRENCY", "6")
+    monkeypatch.setenv("PENSTOCK_WORKER_POLL_INTERVAL", "2s")
+    config = load(flags={"worker.poll_interval": "3s", "worker.queues": None})
+    found = {name: (setting.value, setting.source) for name, setting in config.settings.items()}
+    assert found["store"] == ("sqlite:///a.db", str(path))
+    assert found["worker.id"] == ("from-file", str(path))
+    assert found["worker.concurrency"] == (6, "PENSTOCK_WORKER_CONCURRENCY")
+    assert found["worker.poll_interval"] == (3.0, "--poll-interval")
+    assert found["worker.queues"] == (None, "default")
+    assert config.file == str(path)
+
+
+def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_STORE", "")
+    monkeypatch.setenv("PENSTOCK_CONFIG", "")
+    monkeypatch.setenv("PENSTOCK_NOT_A_KEY", " ")
+    assert load()["store"] is None
+
+
+def test_variables_that_are_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PENSTOCK_NO_SKIPS", "PENSTOCK_SERVICE_HOST", "PENSTOCK_SERVICE_PORT_HTTP", "PENSTOCK_PORT",
+                 "PENSTOCK_PORT_8000_TCP_ADDR", "PENSTOCK_WORKER_SERVICE_PORT"):  # fmt: skip
+        monkeypatch.setenv(name, "1")
+    assert {setting.source for setting in load().settings.values()} == {"default"}
+
+
+def test_the_file_named_by_the_argument_comes_before_the_variable(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("penstock.toml", "variable.toml", "argument.toml"):
+        (folder / name).write_text(f'[worker]\nid = "{name}"\n')
+    assert load()["worker.id"] == "penstock.toml"
+    monkeypatch.setenv("PENSTOCK_CONFIG", "variable.toml")
+    assert load()["worker.id"] == "variable.toml"
+    assert load("argument.toml")["worker.id"] == load(folder / "argument.toml")["worker.id"] == "argument.toml"
+    assert load("argument.toml").file == str(folder / "argument.toml")
+
+
+def test_a_file_that_is_named_must_exist(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match=rf"there is no file {folder}/gone\.toml"):
+        load("gone.toml")
+    monkeypatch.setenv("PENSTOCK_CONFIG", "gone.toml")
+    with pytest.raises(ConfigError, match=rf"^PENSTOCK_CONFIG: there is no file {folder}/gone\.toml"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("PENSTOCK_WORKER_CONCURRENCY", "many", "worker.concurrency='many' is not possible: a whole number from 1 to"),
+        ("PENSTOCK_WORKER_CONCURRENCY", "0", "worker.concurrency=0 is not possible"),
+        ("PENSTOCK_WORKER_PROCESSES", "257", "worker.processes=257 is not possible: a whole number from 1 to 256"),
+        ("PENSTOCK_WORKER_POLL_INTERVAL", "soon", "worker.poll_interval='soon' is not a duration: write it like"),
+        ("PENSTOCK_WORKER_JOB_TIMEOUT", "0", "worker.job_timeout=0.0 is not possible: more than zero; or 'off'"),
+        ("PENSTOCK_WORKER_MAX_MEMORY", "8gb", "worker.max_memory='8gb' is not a size: write it like '512Mi', '8Gi'"),
+        ("PENSTOCK_WORKER_MAX_MEMORY", "1Mi", "worker.max_memory='1Mi' is too little"),
+        ("PENSTOCK_WORKER_RESOURCES_CPU", "inf", "worker.resources.cpu='inf' is not possible: a number"),
+        ("PENSTOCK_WORKER_QUEUES", "a b", "worker.queues='a b' is not a usable name"),
+        ("PENSTOCK_WORKER_ID", "a b", "worker.id='a b' is not a usable name"),
+        ("PENSTOCK_WORKER_LOG_PAYLOADS", "maybe", "worker.log_payloads='maybe' is neither true nor false"),
+        ("PENSTOCK_HISTORY", "some", "history='some' does not exist; use one of: all, default, failures, none"),
+        ("PENSTOCK_RETENTION_DEAD", "off", "retention.dead='off' is not a duration"),
+        ("PENSTOCK_LOG_LEVEL", "loud", "log.level='loud' does not exist; use one of: debug"),
+        ("PENSTOCK_STORE", "jobs.db", "store 'jobs.db' is not understood: write it like sqlite:///jobs.db"),
+    ],
+)
+def test_a_bad_value_names_key_value_source_and_fix(
+    name: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError) as caught:
+        load()
+    assert str(caught.value).startswith(f"{name}: ")
+    assert words in str(caught.value)
+
+
+def test_a_bad_flag_is_blamed_by_its_name() -> None:
+    with pytest.raises(ConfigError, match=r"^--max-jobs: worker\.max_jobs=0 is not possible"):
+        load(flags={"worker.max_jobs": "0"})
+
+
+def test_a_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_STORE", "postgresql://me:hunter2@host/jobs?password=hunter2")
+    with pytest.raises(ConfigError) as caught:
+        load()
+    assert "hunter2" not in str(caught.value)
+    assert "me:***@host" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("PENSTOCK_WORKR_CONCURENCY", "PENSTOCK_WORKER_CONCURRENCY"),
+        ("PENSTOCK_CONCURRENCY", "PENSTOCK_WORKER_CONCURRENCY"),
+        ("PENSTOCK_STOER", "PENSTOCK_STORE"),
+        ("PENSTOCK_CONFG", "PENSTOCK_CONFIG"),
+    ],
+)
+def test_an_unknown_variable_names_the_nearest(name: str, near: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "secret")
+    with pytest.raises(ConfigError, match=rf"{name} is not a key of penstock; did you mean {near}\?") as caught:
+        load()
+    assert "secret" not in str(caught.value)
+
+
+def test_an_unknown_variable_without_a_near_one_lists_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_XYZZY", "1")
+    with pytest.raises(ConfigError, match=r"PENSTOCK_XYZZY is not a key .* the keys are: PENSTOCK_STORE, "):
+        load()
+
+
+@pytest.mark.parametrize("name", [*UNUSED, "health.min_workers", "rate_limits.stripe.requests"])
+def test_a_key_that_nothing_enforces_is_refused(name: str, toml: Toml, monkeypatch: pytest.MonkeyPatch) -> None:
+    toml(f"{name} = 1\n")
+    with pytest.raises(ConfigError, match="is not used by this version of penstock, so it is refused"):
+        load()
+    toml("")
+    monkeypatch.setenv(variable(name), "1")
+    with pytest.raises(ConfigError, match=rf"{variable(name)} is not used by this version"):
+        load()
+
+
+def test_a_missing_store_names_every_way_to_give_one(toml: Toml) -> None:
+    with pytest.raises(ConfigError, match=r"--store URL.*PENSTOCK_STORE.*penstock\.toml in the current folder"):
+        load().store()
+    path = toml("[worker]\n")
+    with pytest.raises(ConfigError, match=rf'store = "sqlite:///jobs.db" in {path}'):
+        load().store()
+
+
+@pytest.mark.parametrize(
+    ("given", "resources"),
+    [
+        ({}, None),
+        ({"cpu": "4"}, Resources(cpu=4)),
+        ({"cpu": "0.5", "memory": "8GB", "gpu": "1"}, Resources(cpu=0.5, memory=8 * 10**9, gpu=1)),
+        ({"memory": "off"}, None),
+    ],
+)
+def test_resources_are_one_value(given: dict[str, str], resources: Resources | None) -> None:
+    config = load(flags={f"worker.resources.{name}": value for name, value in given.items()})
+    assert config.worker_settings()["resources"] == resources
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("worker.types", ["all"]), ("worker.types", "ALL"), ("worker.id", "auto"), ("worker.process_slots", "auto"),
+     ("worker.job_timeout", "off"), ("worker.max_jobs", "none"), ("queue.ttl", "off"), ("retention.dead", "forever")],
+)  # fmt: skip
+def test_words_that_switch_a_key_off(name: str, value: Any) -> None:
+    assert load(flags={name: value})[name] is None
+
+
+def test_the_environment_of_this_process_is_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "PENSTOCK_LOG_FORMAT", "JSON")
+    assert load()["log.format"] == "json"

@@ -1,0 +1,97 @@
+"""Any valid value, written in the file or in the environment, is the value that is read, with the right source."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.config.keys import BY_NAME, KEYS, Key
+from penstock.config.load import load
+from penstock.domain.duration import UNIT_BYTES, UNIT_SECONDS
+
+Written = tuple[Any, Any]
+"""What a person writes, as TOML or environment have it, and what it means."""
+
+NAMES = st.text("abcXYZ019_-.:/@", min_size=1, max_size=20).filter(lambda name: name.lower() not in ("all", "auto"))
+WHOLE_MAX = {"worker.processes": 256, "worker.process_slots": 1000}
+
+
+def durations() -> st.SearchStrategy[Written]:
+    units = st.tuples(st.integers(1, 1000), st.sampled_from(sorted(UNIT_SECONDS)))
+    texts = units.map(lambda pair: (f"{pair[0]}{pair[1]}", pair[0] * UNIT_SECONDS[pair[1]]))
+    return texts | st.integers(1, 10**6).map(lambda number: (number, float(number)))
+
+
+def sizes() -> st.SearchStrategy[Written]:
+    units = st.tuples(st.integers(100, 1000), st.sampled_from(["M", "MB", "Mi", "MiB", "G", "GB", "Gi", "GiB"]))
+    texts = units.map(lambda pair: (f"{pair[0]}{pair[1]}", pair[0] * UNIT_BYTES[pair[1]]))
+    return texts | st.integers(64 * 2**20, 2**50).map(lambda number: (number, number))
+
+
+def names() -> st.SearchStrategy[Written]:
+    several = st.lists(NAMES, min_size=1, max_size=3)
+    return several.map(lambda found: (found, tuple(found))) | several.map(
+        lambda found: (", ".join(found), tuple(found))
+    )
+
+
+def values(key: Key) -> st.SearchStrategy[Written]:
+    kinds: dict[str, st.SearchStrategy[Written]] = {
+        "duration": durations(),
+        "size": sizes(),
+        "names": names(),
+        "name": NAMES.map(lambda name: (name, name)),
+        "number": st.integers(0, 4000).map(lambda number: (number / 4, number / 4)),
+        "whole number": st.integers(1, WHOLE_MAX.get(key.name, 10_000)).map(lambda number: (number, number)),
+        "true or false": st.booleans().map(lambda value: (value, value)),
+        "address": NAMES.map(lambda name: (f"sqlite:////data/{name}", f"sqlite:////data/{name}")),
+    }
+    words = [(word, word) for word in re.split(", | or ", key.kind.form)]
+    valid = kinds.get(key.kind.form, st.sampled_from(words))
+    return valid | st.sampled_from([(word, None) for word in key.none]) if key.none else valid
+
+
+def settings() -> st.SearchStrategy[dict[str, Written]]:
+    return st.fixed_dictionaries({}, optional={key.name: values(key) for key in KEYS})
+
+
+def as_toml(written: Any) -> str:
+    return json.dumps(written)
+
+
+def as_text(written: Any) -> str:
+    if isinstance(written, list):
+        return ",".join(written)
+    return str(written).lower() if isinstance(written, bool) else str(written)
+
+
+@given(in_file=settings(), in_environment=settings())
+def test_what_is_written_is_what_is_read(in_file: dict[str, Written], in_environment: dict[str, Written]) -> None:
+    variables = {BY_NAME[name].variable: as_text(written) for name, (written, _) in in_environment.items()}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, clean | variables, clear=True):
+        path = Path(folder) / "any.toml"
+        path.write_text("".join(f"{name} = {as_toml(written)}\n" for name, (written, _) in in_file.items()))
+        config = load(path)
+    for key in KEYS:
+        expected: tuple[Any, str] = (key.default, "default")
+        if key.name in in_file:
+            expected = (in_file[key.name][1], str(path))
+        if key.name in in_environment:
+            expected = (in_environment[key.name][1], key.variable)
+        assert (config[key.name], config.settings[key.name].source) == expected
+
+
+@given(st.data())
+def test_what_is_shown_can_be_written_again(data: st.DataObject) -> None:
+    key = data.draw(st.sampled_from([key for key in KEYS if key.kind.form != "duration" and key.name != "store"]))
+    _, value = data.draw(values(key))
+    assert key.read(key.show(value)) == value
