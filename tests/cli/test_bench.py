@@ -16,6 +16,7 @@ RATES = (
     "enqueue_bulk_per_s",
     "drain_per_s",
     "drain_threads_per_s",
+    "drain_processes_per_s",
     "pickup_ms_p50",
     "pickup_ms_p99",
 )
@@ -74,8 +75,3 @@ def test_memory_is_not_a_disk(call: Call, short: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("words", [["--jobs", "0"], ["--processes", "0"], ["--history", "some"]])
 def test_wrong_words_are_usage_errors(call: Call, short: Path, words: list[str]) -> None:
     assert call("bench", *words).code == 2
-
-
-def test_the_file_system_of_a_folder_is_found() -> None:
-    assert place.file_system("/proc") == ("proc" if Path("/proc/mounts").exists() else "unknown")
-    assert place.file_system("/nowhere/at/all") == place.file_system("/")

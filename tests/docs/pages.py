@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,17 +33,28 @@ def blocks(page: Path) -> Iterator[Block]:
             lines.append(line)
         elif inside:
             yield Block(language, start, lines)
-            inside = False
+            lines, inside = [], False
         else:
             language, start, lines, inside = line[3:].strip(), number + 1, [], True
     assert not inside, f"{page.name}: a block is not closed"
 
 
+def file_name(block: Block) -> str | None:
+    """The file that a Python block is the text of, if its first line is a comment that names one: # tasks.py"""
+    first = block.lines[0] if block.lines else ""
+    return first[2:] if block.language == "python" and re.fullmatch(r"# \w+\.py", first) else None
+
+
+def files(page: Path) -> dict[str, str]:
+    """The modules that a page shows, by file name."""
+    return {name: "\n".join(block.lines) + "\n" for block in blocks(page) if (name := file_name(block)) is not None}
+
+
 def script(page: Path) -> str:
-    """The page's Python blocks as one program, each line where it is on the page, so that tracebacks point there."""
+    """The page's other Python blocks as one program, each line where it is on the page: tracebacks point there."""
     program = [""] * len(page.read_text(encoding="utf-8").splitlines())
     for block in blocks(page):
-        if block.language == "python":
+        if block.language == "python" and file_name(block) is None:
             program[block.start : block.start + len(block.lines)] = block.lines
     return "\n".join(program) + "\n"
 

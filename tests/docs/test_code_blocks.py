@@ -1,4 +1,7 @@
-"""Every Python block that a user reads is run: the blocks of a page in order, as one program, beside a fresh store."""
+"""Every Python block that a user reads is run: the blocks of a page in order, as one program, beside a fresh store.
+
+A block whose first line names a file (# tasks.py) is written there first, for the program to import.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, PAPERS, ROOT, blocks, run_python, script
+from tests.docs.pages import PAGES, PAPERS, ROOT, blocks, files, run_python, script
 
 LANGUAGES = {"python", "console", "text", "toml", "sql", "json"}
 WITH_CODE = [page for page in PAGES if script(page).strip()]
@@ -21,6 +24,8 @@ def test_every_block_says_what_it_is(page: Path) -> None:
 def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     program = tmp_path / f"{page.stem.lower()}_page.py"
     program.write_text(script(page), encoding="utf-8")
+    for name, text in files(page).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     done = run_python(str(program), cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 import time
 from typing import cast
 
-from penstock.cli.bench.jobs import BenchApp
+from penstock.cli.bench.jobs import ADDRESS, HISTORY, BenchApp
 from penstock.cli.loop import new_event_loop
 from penstock.store.params import History
 
 
 def main() -> None:
-    address, history, burst = sys.argv[1], cast(History, sys.argv[2]), sys.argv[3] == "burst"
+    address, history, mode = sys.argv[1], cast(History, sys.argv[2]), sys.argv[3]
     logging.disable(logging.WARNING)
-    bench = BenchApp(address, history)
-    bench.app.store.version()
+    if mode == "processes":
+        os.environ |= {ADDRESS: address, HISTORY: history}
+        from penstock.cli.bench.apart import app
+    else:
+        app = BenchApp(address, history).app
+    app.store.version()
     import penstock.worker.worker  # noqa: F401 — imported before the clock starts
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
@@ -26,7 +31,7 @@ def main() -> None:
         sys.stdout.flush()
         sys.stdin.readline()
         begun = time.perf_counter()
-        runner.run(bench.app.run_worker(burst=burst))
+        runner.run(app.run_worker(burst=mode == "burst"))
         sys.stdout.write(f"{time.perf_counter() - begun}\n")
 
 

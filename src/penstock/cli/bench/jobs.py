@@ -6,12 +6,16 @@ import time
 from typing import Any
 
 from penstock.app import App
+from penstock.client import JobCall
 from penstock.jobtype import JobType
 from penstock.store.params import History
 
 TO, SUBJECT, BODY = "someone@example.com", "hello", "x" * 120
 Arguments = tuple[str, str, str]
 ARGUMENTS: Arguments = (TO, SUBJECT, BODY)
+APART = "penstock.bench.apart"
+ADDRESS, HISTORY = "BENCH_STORE", "BENCH_HISTORY"
+"""The environment variables by which a process job finds the store under test."""
 
 
 class BenchApp:
@@ -35,3 +39,8 @@ class BenchApp:
         self.noop: JobType[Any, Any, [str, str, str], Any] = noop
         self.plain: JobType[Any, Any, [str, str, str], Any] = plain
         self.probe: JobType[Any, Any, [str, str, str], Any] = probe
+
+    def apart(self) -> JobCall[Any]:
+        """A call of the process job, which only the worker's own module declares."""
+        payload = dict(zip(("to", "subject", "body"), ARGUMENTS, strict=True))
+        return self.app.client.call_by_name(APART, payload, {}, {})

@@ -9,14 +9,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from penstock.cli.bench.jobs import ARGUMENTS, BenchApp
-from penstock.cli.bench.place import file_system
-from penstock.cli.bench.raw import RawSqlite, thread_pool
+from penstock.cli.bench.raw import RawSqlite, process_pool, thread_pool
 from penstock.cli.bench.workers import begin, children, drain_seconds
 from penstock.cli.loop import loop_name, new_event_loop
+from penstock.cli.output import console
+from penstock.domain.job import FINAL
+from penstock.store.disk import file_system
 from penstock.store.params import History
 
 ROUNDS = 3
@@ -24,6 +25,7 @@ CALLERS = 20
 BULK = 10_000
 PROBES = 100
 PROBE_GAP_SECONDS = 0.02
+DONE_SECONDS = 0.005
 
 Figures = dict[str, list[float]]
 
@@ -46,6 +48,7 @@ class Bench:
             (f"enqueue {BULK:,} in bulk", self._bulk),
             ("drain", self._drain_async),
             ("drain, threads", self._drain_threads),
+            ("drain, processes", self._drain_processes),
             ("pickup", self._pickup),
         ]
 
@@ -94,6 +97,18 @@ class Bench:
         self._bench.app.enqueue_many(self._bench.plain.bind(*ARGUMENTS) for _ in range(count))
         self.note("drain_threads_per_s", count / self._drained_in())
 
+    def _drain_processes(self) -> None:
+        """With the children warm, as those of the raw pool are; storing the jobs is part of it."""
+        count = max(1, self._jobs // 10)
+        with children(self._address, "default", self._processes, "processes") as started:
+            begin(started)
+            self._bench.app.enqueue_many([self._bench.apart()])[0].result(timeout=30)
+            begun = time.perf_counter()
+            self._bench.app.enqueue_many(self._bench.apart() for _ in range(count))
+            while any(one.state not in FINAL for one in self._bench.app.store.count_jobs().wait()):
+                time.sleep(DONE_SECONDS)
+            self.note("drain_processes_per_s", count / (time.perf_counter() - begun))
+
     def _empty(self) -> None:
         """What a part enqueued must not be measured by the next one."""
         self._drained_in()
@@ -134,7 +149,7 @@ class Bench:
             "slots": 50,
             "event_loop": loop_name(),
             "python": platform.python_version(),
-            "file_system": file_system(info.address.rpartition("/")[0]),
+            "file_system": file_system(info.address.rpartition("/")[0]) or "unknown",
         }
 
 
@@ -156,6 +171,7 @@ class RawBench:
             ("raw: insert in bulk", lambda: self.note("enqueue_bulk_per_s", raw.insert_bulk(BULK))),
             ("raw: claim and complete", lambda: self.note("drain_per_s", raw.cycle(jobs))),
             ("raw: thread pool", lambda: self.note("drain_threads_per_s", thread_pool(max(1, jobs // 4)))),
+            ("raw: process pool", lambda: self.note("drain_processes_per_s", process_pool(max(1, jobs // 10)))),
             ("raw: pickup", lambda: self.note("pickup_ms", *raw.pickup_ms(PROBES))),
         ]
 
@@ -208,9 +224,9 @@ def _interleaved(ours: list[Any], bare: list[Any]) -> list[Any]:
 
 
 def _progress(quiet: bool) -> Progress:
-    console = Console(stderr=True)
+    out = console(stderr=True)
     columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True)
+    return Progress(*columns, console=out, disable=quiet or not out.is_terminal, transient=True)
 
 
 def _summary(figures: Figures) -> dict[str, float]:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.domain.errors import ConfigError
+from penstock.store.disk import IN_MEMORY, file_system
 from penstock.store.open import open_store
-
-_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
 
 @contextmanager
@@ -21,7 +20,7 @@ def bench_store(address: str | None) -> Iterator[str]:
     if os.path.exists(path):
         raise ConfigError(f"{path} exists: a benchmark needs a store of its own; name a file that does not exist yet")
     kind = file_system(os.path.dirname(path))
-    if kind in _MEMORY:
+    if kind in IN_MEMORY:
         raise ConfigError(f"{path} is on {kind}, in memory, where syncs cost nothing: name a file on a real disk")
     try:
         yield address
@@ -29,16 +28,3 @@ def bench_store(address: str | None) -> Iterator[str]:
         for folder_entry in (path, f"{path}-wal", f"{path}-shm", f"{path}-lock"):
             if os.path.exists(folder_entry):
                 os.remove(folder_entry)
-
-
-def file_system(folder: str) -> str:
-    """The type of the file system that holds the folder, or "unknown" where that cannot be read."""
-    try:
-        with open("/proc/mounts", encoding="utf-8", errors="replace") as mounts:
-            entries = [line.split()[1:3] for line in mounts]
-    except OSError:
-        return "unknown"
-    holding = [
-        (mount, kind) for mount, kind in entries if os.path.commonpath([mount, os.path.abspath(folder)]) == mount
-    ]
-    return max(holding, key=lambda entry: len(entry[0]), default=("", "unknown"))[1]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
 import apsw
 
 from penstock.cli.bench.jobs import ARGUMENTS
 from penstock.cli.loop import new_event_loop
+from penstock.worker.settings import cores
 
 BATCH = 100
 THREADS = 50
@@ -98,6 +100,22 @@ def thread_pool(count: int) -> float:
     async def drain() -> float:
         loop = asyncio.get_running_loop()
         with ThreadPoolExecutor(THREADS) as pool:
+            begun = time.perf_counter()
+            for start in range(0, count, 500):
+                await asyncio.gather(*(loop.run_in_executor(pool, _nothing) for _ in range(min(500, count - start))))
+            return count / (time.perf_counter() - begun)
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(drain())
+
+
+def process_pool(count: int) -> float:
+    """The same through a pool of processes, as many as there are cores, spawned before the clock starts."""
+
+    async def drain() -> float:
+        loop = asyncio.get_running_loop()
+        with ProcessPoolExecutor(cores(), get_context("spawn")) as pool:
+            await asyncio.gather(*(loop.run_in_executor(pool, _nothing) for _ in range(2 * cores())))
             begun = time.perf_counter()
             for start in range(0, count, 500):
                 await asyncio.gather(*(loop.run_in_executor(pool, _nothing) for _ in range(min(500, count - start))))

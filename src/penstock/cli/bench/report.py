@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
-from penstock.cli.output import print_json
+from penstock.cli.output import console, print_json
 
 _ROWS = (
     ("enqueue_single_per_s", "enqueue one by one, plain code", "jobs/s"),
@@ -16,6 +15,7 @@ _ROWS = (
     ("enqueue_bulk_per_s", "enqueue 10,000 in bulk", "jobs/s"),
     ("drain_per_s", "drain, async handlers", "jobs/s"),
     ("drain_threads_per_s", "drain, plain handlers (threads)", "jobs/s"),
+    ("drain_processes_per_s", "drain, process handlers", "jobs/s"),
     ("pickup_ms_p50", "pickup by an idle process, p50", "ms"),
     ("pickup_ms_p99", "pickup by an idle process, p99", "ms"),
 )
@@ -25,7 +25,7 @@ def print_report(figures: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(figures)
         return
-    console = Console()
+    out = console()
     raw: dict[str, float] | None = figures.get("raw")
     table = Table("", "penstock", *(("bare driver", "ratio") if raw else ()))
     for name, title, unit in _ROWS:
@@ -35,6 +35,6 @@ def print_report(figures: dict[str, Any], as_json: bool) -> None:
             bare = raw.get(name)
             cells += [f"{bare:,} {unit}", f"{ours / bare:.2f}"] if bare else ["", ""]
         table.add_row(*cells)
-    console.print(table)
+    out.print(table)
     for name, value in figures["settings"].items():
-        console.print(f"{name.replace('_', ' ')}: {value}", highlight=False)
+        out.print(f"{name.replace('_', ' ')}: {value}", soft_wrap=True)
