@@ -127,13 +127,13 @@ class Shell:
             os.close(writer)
         return Outcome(ended.returncode, "", ended.stderr)
 
-    def run_on_terminal(self, *args: str, answer: str = "") -> Outcome:
+    def run_on_terminal(self, *args: str, answer: str = "", env: dict[str, str] | None = None) -> Outcome:
         """Run a command on a terminal of 100 columns, with `answer` typed in."""
         master, slave = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-m", "penstock", *args],
-            cwd=self.folder, env=self.env | {"COLUMNS": "100", "TERM": "xterm"}, stdin=slave, stdout=slave,
-            stderr=slave,
+            cwd=self.folder, env=self.env | {"COLUMNS": "100", "TERM": "xterm"} | (env or {}), stdin=slave,
+            stdout=slave, stderr=slave,
         )  # fmt: skip
         self.programs.append(process)
         os.close(slave)

@@ -37,12 +37,15 @@ METHODS: dict[str, tuple[type, Callable[[Store, World, int], Call[Any]]]] = {
     "read_job": (Job, lambda s, w, _: s.read_job(w.list_ids()[0])),
     "list_jobs": (list, lambda s, w, _: s.list_jobs(p.ListJobs())),
     "count_jobs": (list, lambda s, w, _: s.count_jobs()),
+    "count_waiting": (list, lambda s, w, _: s.count_waiting(p.CountWaiting())),
     "read_history": (list, lambda s, w, _: s.read_history(w.list_ids()[0])),
     "cancel_job": (p.Cancelled, lambda s, w, _: s.cancel_job(p.CancelJob(w.list_ids()[0]))),
     "list_dead": (p.DeadPage, lambda s, w, _: s.list_dead(p.ListDead())),
     "retry_dead": (list, lambda s, w, _: s.retry_dead(p.RetryDead(filter=p.DeadFilter(), new_ids=[]))),
     "purge_dead": (int, lambda s, w, _: s.purge_dead(p.PurgeDead(filter=p.DeadFilter()))),
     "prune_jobs": (int, lambda s, w, _: s.prune_jobs(p.PruneJobs(completed_after=1.0, cancelled_after=1.0))),
+    "read_clock": (int, lambda s, w, _: s.read_clock()),
+    "check_store": (list, lambda s, w, _: s.check_store(p.CheckStore())),
 }
 READS = {
     "read_signals",
@@ -51,8 +54,10 @@ READS = {
     "read_job",
     "list_jobs",
     "count_jobs",
+    "count_waiting",
     "read_history",
     "list_dead",
+    "read_clock",
 }
 
 

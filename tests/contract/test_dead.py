@@ -119,7 +119,7 @@ def test_the_types_current_options_are_used(world: World, session: int) -> None:
     declared = Options(queue="new", priority=7, policy=Policy(attempts=8))
     given = Options(queue="newer", unique=Unique("key"))
     old = world.add_dead(session, queue="old", policy=policy_text(attempts=1))
-    world.register("other", types={"task": declared})
+    world.register("other", declared={"task": declared})
     ((_, first),) = retry(world, ids=(old,))
     job = world.read(first)
     assert (job.queue, job.priority, job.max_attempts) == ("new", 7, 8)

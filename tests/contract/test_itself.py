@@ -14,7 +14,7 @@ from penstock.domain.errors import StoreClosed
 from penstock.store import params as p
 from penstock.store.contract import Store
 from tests.contract.clock import FakeClock
-from tests.contract.conftest import OpenAgain
+from tests.contract.conftest import CarryOut, OpenAgain
 from tests.contract.engines import Engine
 from tests.contract.world import World
 
@@ -41,6 +41,29 @@ def test_migration_status_changes_nothing(world: World) -> None:
     after = world.store.migration_status()
     assert (after.current, after.pending) == (before.latest, [])
     assert world.store.migrate() == after
+
+
+def test_the_clock_is_the_one_that_decides(world: World) -> None:
+    before = world.store.read_clock().wait()
+    world.clock.advance(5)
+    assert (before, world.store.read_clock().wait()) == (world.clock.now_us() - 5_000_000, world.clock.now_us())
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_sound_store_has_no_error_to_report(world: World, carry_out: CarryOut, deep: bool) -> None:
+    world.add()
+    found = carry_out(world.store.check_store(p.CheckStore(deep)))
+    assert found
+    assert [finding for finding in found if finding.level == "error"] == []
+    assert all(finding.name and finding.message for finding in found)
+    assert all((finding.fix is None) == (finding.level == "ok") for finding in found)
+
+
+def test_a_missing_store_is_an_error_with_its_fix_and_is_not_made(world: World) -> None:
+    missing = [finding for finding in world.store.check_store(p.CheckStore()).wait() if finding.level == "error"]
+    assert missing
+    assert all(finding.fix for finding in missing)
+    assert world.store.migration_status().current == 0
 
 
 def test_many_may_migrate_at_once(open_again: OpenAgain) -> None:

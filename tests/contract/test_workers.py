@@ -29,6 +29,36 @@ def test_a_registered_worker_is_listed(world: World) -> None:
     assert oldest.started_at == world.clock.now_us() - 1_000_000
 
 
+def test_a_worker_is_listed_with_what_it_takes(world: World) -> None:
+    limited = {"types": ("mail", "a"), "queues": ("q",), "capabilities": ("ml", "general")}
+    world.register("limited", resources=Resources(cpu=2, memory="1Gi", gpu=1), declared={"b": Options()}, **limited)
+    world.register("open")
+    opened, found = world.store.list_workers().wait()
+    assert (found.types, found.queues, found.capabilities) == (("a", "mail"), ("q",), ("ml", "general"))
+    assert found.resources == Resources(cpu=2, memory=2**30, gpu=1)
+    assert (opened.types, opened.queues, opened.capabilities, opened.resources) == (None, None, ("general",), None)
+    assert list(world.store.read_types().wait()) == ["b"]
+
+
+def test_silence_is_measured_by_the_clock_of_the_store(world: World, session: int) -> None:
+    world.clock.advance(12.5)
+    (worker,) = world.store.list_workers().wait()
+    assert (worker.silent, worker.stale_after, worker.live, worker.stale) == (12.5, 30.0, True, False)
+    world.clock.advance(20)
+    (worker,) = world.store.list_workers().wait()
+    assert (worker.silent, worker.live, worker.stale) == (32.5, False, True)
+    world.recover()
+    (worker,) = world.store.list_workers().wait()
+    assert (worker.status, worker.live, worker.stale) == ("lost", False, False)
+
+
+def test_a_worker_that_lives_is_listed_whatever_has_ended_since(world: World, session: int) -> None:
+    for number in range(1010):
+        world.heartbeat(world.register(f"brief{number}"), "inactive")
+    listed = world.store.list_workers().wait()
+    assert (listed[0].id, listed[-1].id, len(listed)) == ("brief1009", "worker", 1001)
+
+
 def test_a_live_worker_keeps_its_id(world: World, open_again: OpenAgain) -> None:
     session = world.register("same")
     world.clock.advance(29)
@@ -55,6 +85,18 @@ def test_a_stale_worker_is_declared_lost_and_its_jobs_recovered_first(world: Wor
     assert [claim.id for claim in world.claim(new)] == job_ids
 
 
+def test_a_worker_is_judged_by_its_own_patience(world: World) -> None:
+    slow = world.register("slow", stale_after=300)
+    job_id = world.add()
+    world.claim_one(slow)
+    world.clock.advance(299)
+    with pytest.raises(WorkerRefused):
+        world.register("slow")
+    assert (world.recover().workers, world.state(job_id)) == ([], State.CLAIMED)
+    world.clock.advance(2)
+    assert (world.recover().workers, world.state(job_id)) == (["slow"], State.SCHEDULED)
+
+
 def test_an_id_is_free_after_an_orderly_stop(world: World) -> None:
     world.heartbeat(world.register("same"), "inactive")
     assert world.register("same")
@@ -63,9 +105,9 @@ def test_an_id_is_free_after_an_orderly_stop(world: World) -> None:
 def test_declared_types_are_remembered_and_renewed(world: World, open_again: OpenAgain) -> None:
     assert world.store.read_types().wait() == {}
     mail = Options(queue="mail", priority=5, policy=Policy(attempts=9, backoff=Backoff(1.0)))
-    world.register("one", types={"mail": mail, "other": Options()})
+    world.register("one", declared={"mail": mail, "other": Options()})
     assert open_again().store.read_types().wait() == {"mail": mail, "other": Options()}
-    world.register("two", types={"mail": Options()})
+    world.register("two", declared={"mail": Options()})
     assert world.store.read_types().wait() == {"mail": Options(), "other": Options()}
 
 

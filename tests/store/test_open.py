@@ -40,6 +40,7 @@ def test_nothing_is_opened_yet(tmp_path: Path) -> None:
         ("sqlite:///:memory:", "must survive the process"),
         ("sqlite:///jobs.db?synchronous=off", "not known"),
         ("sqlite:///jobs.db?cache=shared", "not known"),
+        ("sqlite://[jobs.db", "not an address"),
     ],
 )
 def test_addresses_that_are_refused(address: str, why: str) -> None:
@@ -48,9 +49,10 @@ def test_addresses_that_are_refused(address: str, why: str) -> None:
 
 
 def test_a_password_is_not_shown() -> None:
-    with pytest.raises(ConfigError) as caught:
-        open_store("mysql://me:secret@host/jobs")
-    assert "secret" not in str(caught.value)
+    for address in ("mysql://me:secret@host/jobs", "mysql://host/jobs?password=secret", "sqlite://me:sec:ret@secret@x"):
+        with pytest.raises(ConfigError) as caught:
+            open_store(address)
+        assert "secret" not in str(caught.value)
 
 
 def test_durability_clock_and_randomness_are_handed_on(tmp_path: Path) -> None:

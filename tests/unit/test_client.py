@@ -55,9 +55,9 @@ def test_by_name_without_a_handler(app: App, world: World) -> None:
 
 
 def test_by_name_with_the_options_that_workers_declared(app: App, world: World, clock: FakeClock) -> None:
-    world.register(types={"mail": Options(queue="mail", policy=Policy(attempts=9))})
+    world.register(declared={"mail": Options(queue="mail", policy=Policy(attempts=9))})
     assert app.enqueue("mail", {}).read().max_attempts == 9
-    world.register("other", types={"mail": Options(queue="mail", policy=Policy(attempts=4))})
+    world.register("other", declared={"mail": Options(queue="mail", policy=Policy(attempts=4))})
     assert app.enqueue("mail", {}).read().max_attempts == 9
     clock.advance(TYPES_CACHED_SECONDS + 1)
     assert app.enqueue("mail", {}, priority=5).read().max_attempts == 4

@@ -16,7 +16,10 @@ COMMANDS = {
     "jobs": ("penstock.cli.jobs", "jobs", "Look at jobs, follow them, cancel them, retry them."),
     "dead": ("penstock.cli.dead", "dead", "Dead letters: jobs that will not be tried again by themselves."),
     "counts": ("penstock.cli.counts", "counts", "Count the jobs by state, and by type or queue."),
+    "workers": ("penstock.cli.workers", "workers", "List the workers: alive, draining, lost."),
+    "config": ("penstock.cli.config", "config", "Show every setting and where it came from."),
     "migrate": ("penstock.cli.migrate", "migrate", "Make a store, or bring an old one to this version."),
+    "doctor": ("penstock.cli.doctor", "doctor", "Say what is wrong with this machine or store, and how to mend it."),
     "bench": ("penstock.cli.bench_command", "bench", "Measure enqueueing, draining and pickup latency."),
     "demo": ("penstock.cli.demo", "demo", "A tour of about ten seconds that ends by itself."),
 }

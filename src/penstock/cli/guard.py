@@ -15,7 +15,7 @@ from penstock.domain.errors import ConfigError, PenstockError, UsageError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
+FAILED, WRONG_USE, RECYCLED, INTERRUPTED = 1, 2, 75, 130
 
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
@@ -41,8 +41,10 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 
 def fail(message: str, code: int = FAILED) -> NoReturn:
     """Say in one red line what is wrong, and leave."""
+    from penstock.observe.formats import colourful
+
     line = " ".join(message.split("\n"))
-    typer.secho(f"error: {line}", fg="red", err=True, color=False if "NO_COLOR" in os.environ else None)
+    typer.secho(f"error: {line}", fg="red", err=True, color=colourful(sys.stderr))
     raise typer.Exit(code) from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 PLAIN_WIDTH = 1000
 ID_WIDTH = 36
+COLUMN_GAP = 2
+UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 STATE_STYLES = {
     "pending": "cyan", "scheduled": "blue", "blocked": "yellow", "claimed": "magenta", "running": "magenta",
     "completed": "green", "dead": "red", "expired": "red", "cancelled": "yellow",
@@ -23,13 +26,20 @@ def console(*, stderr: bool = False) -> Console:
     """A console that never folds lines for programs, and leaves a closed pipe to the command's guard."""
     from rich.console import Console
 
+    from penstock.observe.formats import colourful
+
     class Terminal(Console):
         def on_broken_pipe(self) -> None:
             raise  # it is called while BrokenPipeError is handled
 
     stream = sys.stderr if stderr else sys.stdout
     return Terminal(
-        file=stream, width=None if stream.isatty() else PLAIN_WIDTH, highlight=False, markup=False, emoji=False
+        file=stream,
+        width=None if stream.isatty() else PLAIN_WIDTH,
+        color_system="auto" if colourful(stream) else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
     )
 
 
@@ -59,6 +69,19 @@ def table(*columns: str) -> Table:
     return made
 
 
+def fitted_table(rows: list[dict[str, Text]], spare: Sequence[str]) -> Table:
+    """A table of these rows without the columns to spare, in their order, for which the terminal has no room."""
+    widths = {name: max(len(name), *(row[name].cell_len for row in rows)) + COLUMN_GAP for name in rows[0]}
+    for name in spare:
+        if sum(widths.values()) > console().width:
+            del widths[name]
+    made = table(*widths)
+    made.columns[0].min_width = next(iter(widths.values())) - COLUMN_GAP  # The first says which it is: never cut.
+    for row in rows:
+        made.add_row(*(row[name] for name in widths))
+    return made
+
+
 def state_text(state: str) -> Text:
     from rich.text import Text
 
@@ -79,7 +102,7 @@ def one_line(value: str, limit: int | None = None) -> str:
 
 def clean(value: str) -> str:
     """Control characters in their escaped spelling; line breaks and tabs stay."""
-    from penstock.observe.logs import printable
+    from penstock.observe.formats import printable
 
     return printable(value, keep="\n\t")
 
@@ -90,14 +113,13 @@ def moment(value: datetime | None) -> str:
 
 def age(value: datetime | None) -> str:
     """How long ago, or in how long, in one unit: `3m ago`, `in 2h`."""
-    if value is None:
-        return ""
-    seconds = (datetime.now(UTC) - value).total_seconds()
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
-        if abs(seconds) >= size or size == 1:
-            number = int(abs(seconds) // size)
-            return f"{number}{unit} ago" if seconds >= 0 else f"in {number}{unit}"
-    return ""
+    return "" if value is None else ago((datetime.now(UTC) - value).total_seconds())
+
+
+def ago(seconds: float) -> str:
+    size, unit = next(found for found in UNITS if abs(seconds) >= found[0] or found[1] == "s")
+    number = int(abs(seconds) // size)
+    return f"{number}{unit} ago" if seconds >= 0 else f"in {number}{unit}"
 
 
 def plural(count: int, noun: str) -> str:

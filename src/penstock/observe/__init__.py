@@ -1,1 +1,1 @@
-"""What a running system tells about itself: events, metrics, health. The layer is reserved; nothing is in it yet."""
+"""What a running system tells about itself: logs today; events, metrics and health to come."""

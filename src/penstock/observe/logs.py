@@ -1,28 +1,45 @@
-"""Text logs for the command line. The library itself never configures logging: that is the program's business."""
+"""Logs of the command line, as text or JSON, and the shape of a record. The library itself never configures logging.
+
+Everything that penstock logs about an event is an ordinary record whose message says all that a person needs, with
+`extra=fields(event, **values)` for programs: the values become attributes of the record, so that any formatter can
+use them. Build them only where the level is enabled:
+
+    if logger.isEnabledFor(logging.INFO):
+        logger.info("%s attempt %d completed", id, attempt, extra=fields("job.completed", job_id=id, attempt=attempt))
+
+The events and their values are listed in docs/logs.md. A value must not have the name of something that every record
+has, such as `name`, `args` or `process`: logging refuses it.
+"""
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
-from typing import IO
+from collections.abc import MutableMapping
+from typing import IO, Any
+
+from penstock.domain.errors import ConfigError
+from penstock.observe.formats import Json, Text, colourful
+
+LEVELS = ("debug", "info", "warning", "error")
+FORMATS = ("text", "json")
+
+configured: tuple[str, str] | None = None
+"""What configure() has set up, for child processes to do the same."""
 
 
-def printable(text: str, keep: str = "") -> str:
-    """The text with every control character escaped, so that it cannot steer a terminal or fake a line of a log."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+def fields(event: str, **values: Any) -> dict[str, Any]:
+    """The `extra` of a record about an event. A value of None is left out."""
+    return {"event": event, **{name: value for name, value in values.items() if value is not None}}
 
 
-class OneLine(logging.Formatter):
-    """`HH:MM:SS level logger message`, line breaks in the message escaped; a traceback follows on its own lines."""
+class JobLogger(logging.LoggerAdapter[logging.Logger]):
+    """A logger that adds the job's fields to every record, and keeps the fields that the caller gives."""
 
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s", "%H:%M:%S")
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 — the name that logging calls
-        record.levelname = record.levelname.lower()
-        return printable(super().formatMessage(record))
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        kwargs["extra"] = {**(kwargs.get("extra") or {}), **(self.extra or {})}
+        return msg, kwargs
 
 
 class Lines(logging.StreamHandler[IO[str]]):
@@ -35,12 +52,26 @@ class Lines(logging.StreamHandler[IO[str]]):
             super().handleError(record)
 
 
-def configure(level: int | str = logging.INFO) -> None:
-    """Log to stdout, for every logger. A program that has configured logging already keeps what it has."""
+def configure(level: str = "info", format: str = "text", *, processes: bool = False) -> None:
+    """Log to stdout, for every logger. A program that has configured logging already keeps what it has.
+
+    With `processes` each line of text names its process, for a stdout that several share.
+    """
+    _check("log level", level, LEVELS)
+    _check("log format", format, FORMATS)
     root = logging.getLogger()
     if root.handlers:
         return
+    global configured
+    configured = (level, format)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8" if format == "json" else None, errors="backslashreplace")
     handler = Lines(sys.stdout)
-    handler.setFormatter(OneLine())
+    handler.setFormatter(Json() if format == "json" else Text(colours=colourful(sys.stdout), processes=processes))
     root.addHandler(handler)
-    root.setLevel(level)
+    root.setLevel(level.upper())
+
+
+def _check(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ConfigError(f"{what} {value!r} is not known: use one of {', '.join(known)}")

@@ -96,3 +96,19 @@ def test_a_later_migration_is_applied_to_an_older_store(make_store: MakeStore, m
     store.migrate()
     assert store.migration_status().current == LATEST + 1
     assert len(stored_ids(store)) == 1
+
+
+def test_workers_of_the_first_version_count_as_patient_for_thirty_seconds(
+    make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(connection, "migrations", lambda: migrations()[:1])
+        old = make_store()
+        with old.transaction() as tx:
+            tx.execute(
+                "INSERT INTO penstock_worker (id, host, pid, version, status, slots, capabilities, types, started_at, "
+                """heartbeat_at) VALUES ('old', 'h', 1, '0.1', 'active', 5, '["general"]', '["a"]', 1, 1)"""
+            )
+        old.close()
+    (worker,) = make_store().list_workers().wait()
+    assert (worker.id, worker.stale_after, worker.types, worker.stale) == ("old", 30.0, ("a",), True)

@@ -9,7 +9,7 @@ from penstock.cli.options import AsJson, JobId, StoreUrl
 
 WAITING = "it waits, so it is cancelled at once"
 RUNNING = (
-    "it has begun, so it is asked to stop: an async handler is cancelled where it awaits; "
+    "it has begun, so it is asked to stop: an async handler is cancelled where it awaits; one in a process is killed; "
     "a plain one runs in a thread, sees ctx.cancelled and ends when it heeds that"
 )
 
@@ -18,7 +18,8 @@ RUNNING = (
 def cancel_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -> None:
     """Cancel a job. A waiting one ends at once.
 
-    A running one is asked to stop: async handlers are cancelled, plain ones (in threads) see ctx.cancelled.
+    A running one is asked to stop: async handlers are cancelled, those in processes are killed, plain ones (in
+    threads) see ctx.cancelled.
 
     \b
     penstock jobs cancel 0198c0de-0000-7000-8000-000000000000

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock.cli.complete import states
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, QueueFilter, StoreUrl, TenantFilter, TypeFilter
 
 if TYPE_CHECKING:
-    from penstock.domain.job import Job, State
+    from penstock.domain.job import Job, Progress, State
 
 LIMIT_MAX = 10_000
 
@@ -19,7 +20,12 @@ LIMIT_MAX = 10_000
 def list_jobs(
     state: Annotated[
         str | None,
-        typer.Option("--state", metavar="A,B", help="pending, scheduled, running, completed, dead, cancelled, …"),
+        typer.Option(
+            "--state",
+            metavar="A,B",
+            help="pending, scheduled, running, completed, dead, cancelled, …",
+            autocompletion=states,
+        ),
     ] = None,
     type: TypeFilter = None,
     queue: QueueFilter = None,
@@ -90,11 +96,19 @@ def note(job: Job) -> str:
     from penstock.cli.output import age
     from penstock.domain.job import FINAL, State
 
+    if job.progress is not None and job.state not in FINAL:
+        return said(job.progress)
     if job.error is not None and job.state is not State.COMPLETED:
         return f"{job.error.type}: {job.error.message}"
-    if job.progress is not None and job.state not in FINAL:
-        percent = "" if job.progress.percent is None else f"{job.progress.percent:g} %"
-        return f"{percent} {job.progress.phase or ''}".strip()
     if job.state is State.SCHEDULED:
         return f"due {age(job.due_at)}"
     return job.reason or ""
+
+
+def said(progress: Progress) -> str:
+    """Progress in a few words: the percentage and the phase, or, without both, what else the handler said."""
+    import msgspec
+
+    percent = "" if progress.percent is None else f"{progress.percent:g} %"
+    words = f"{percent} {progress.phase or ''}".strip()
+    return words or (msgspec.json.encode(progress.data).decode() if progress.data else "")

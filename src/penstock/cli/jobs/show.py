@@ -57,6 +57,9 @@ def _print_fields(job: Job, address: str) -> None:
 def _field(value: Any) -> str:
     from datetime import datetime
 
+    import msgspec
+
+    from penstock.cli.jobs.list import said
     from penstock.cli.output import age, moment
     from penstock.domain.job import Progress
     from penstock.domain.options import Tenant
@@ -71,7 +74,8 @@ def _field(value: Any) -> str:
         case Tenant():
             return value.org if value.workspace is None else f"{value.org}/{value.workspace}"
         case Progress():
-            return _json(value)
+            more = msgspec.json.encode(value.data).decode() if value.data else ""
+            return " ".join(dict.fromkeys([said(value), more])).strip()
         case tuple():
             return ", ".join(value) or "-"
         case _:

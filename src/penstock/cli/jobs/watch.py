@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from penstock.domain.job import Job
     from penstock.store.contract import Store
 
+TYPE_CHARS_MAX = 40
+SAID_CHARS_MAX = 40
 LOOK_SECONDS = 0.05
 # What time alone changes (a scheduled job becomes due) moves no counter, so look anyway now and then.
 LOOK_ANYWAY_SECONDS = 1.0
@@ -49,7 +51,7 @@ def _follow(store: Store, job: Job, quiet: bool) -> Job:
         return _follow_with_bar(store, job)
     said = ""
     for job in _looks(store, job):  # noqa: B020 — the newest look is the answer
-        line = _line(job)
+        line = f"{_state(job)} {_said(job)}".rstrip()
         if not quiet and line != said:
             typer.echo(line)
             said = line
@@ -57,18 +59,18 @@ def _follow(store: Store, job: Job, quiet: bool) -> Job:
 
 
 def _follow_with_bar(store: Store, job: Job) -> Job:
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from penstock.cli.output import clean, console, one_line
+    from penstock.cli.output import console
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(),
-               TimeElapsedColumn())  # fmt: skip
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(),
+               TextColumn("{task.fields[said]}", markup=False), TimeElapsedColumn())  # fmt: skip
     with Progress(*columns, console=console(), transient=True) as bar:
-        task = bar.add_task(job.type, total=None)
+        task = bar.add_task(job.type, total=None, said="")
         for job in _looks(store, job):  # noqa: B020 — the newest look is the answer
             percent = job.progress.percent if job.progress else None
-            description = clean(one_line(_line(job), 60))
-            bar.update(task, description=description, completed=percent or 0, total=None if percent is None else 100)
+            bar.tasks[0].total = None if percent is None else 100  # update() cannot take it back to None.
+            bar.update(task, description=_state(job), completed=percent or 0, said=_said(job, SAID_CHARS_MAX))
     return job
 
 
@@ -91,13 +93,18 @@ def _looks(store: Store, job: Job) -> Iterator[Job]:
             time.sleep(LOOK_SECONDS)
 
 
-def _line(job: Job) -> str:
-    from penstock.cli.jobs.list import note
-    from penstock.cli.output import clean, one_line
+def _state(job: Job) -> str:
+    from penstock.cli.output import one_line
 
     tries = f" (attempt {job.attempt} of {job.max_attempts})" if job.attempt else ""
-    said = note(job) if job.progress else ""
-    return clean(one_line(f"{job.type} {job.state}{tries} {said}".rstrip()))
+    return f"{one_line(job.type, TYPE_CHARS_MAX)} {job.state}{tries}"
+
+
+def _said(job: Job, chars_max: int | None = None) -> str:
+    from penstock.cli.jobs.list import said
+    from penstock.cli.output import clean, one_line
+
+    return clean(one_line(said(job.progress), chars_max)) if job.progress else ""
 
 
 def _say_end(job: Job) -> None:

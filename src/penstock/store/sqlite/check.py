@@ -14,7 +14,7 @@ from penstock.domain.errors import StoreError
 from penstock.store.params import Finding
 from penstock.store.sqlite import connection
 from penstock.store.sqlite.errors import translate
-from penstock.store.sqlite.place import check_place, missing
+from penstock.store.sqlite.place import check_place, migrate_command, missing
 
 QUICK_BYTES_MAX = 64 * 1024 * 1024
 WAL_BYTES_WARN = 4 * connection.WAL_BYTES_KEPT
@@ -95,12 +95,12 @@ def _schema(db: apsw.Connection, path: str) -> Finding:
     if status.current == 0:
         return Finding(
             "schema", "error", f"{path} is a database without a store in it",
-            f"name another file, or add a store to this one: penstock migrate --store sqlite:///{path}",
+            f"name another file, or add a store to this one: {migrate_command(path)}",
         )  # fmt: skip
     if status.pending:
         return Finding(
             "schema", "warning", f"the schema has version {status.current}, this penstock uses {status.latest}",
-            f"it is brought up at the next use; to do it now: penstock migrate --store sqlite:///{path}",
+            f"it is brought up at the next use; to do it now: {migrate_command(path)}",
         )  # fmt: skip
     return Finding("schema", "ok", f"version {status.current}, the latest")
 

@@ -43,12 +43,16 @@ def missing(path: str) -> Finding | None:
     if os.path.isfile(path) or not os.access(folder, os.X_OK):
         return None
     if os.path.lexists(path):
-        kind = "a folder" if os.path.isdir(path) else "not a file"
+        kind = "a folder" if os.path.isdir(path) else "no file, or a link that leads to none"
         return Finding("store", "error", f"{path} is {kind}", "name a file, such as sqlite:///jobs.db")
-    make = (
-        f"correct the path (a relative one starts at the current folder), or: penstock migrate --store sqlite:///{path}"
-    )
-    return Finding("store", "error", f"there is no store at {path}", make)
+    return Finding(
+        "store", "error", f"there is no store at {path}",
+        f"correct the path (a relative one starts at the current folder), or: {migrate_command(path)}",
+    )  # fmt: skip
+
+
+def migrate_command(path: str) -> str:
+    return f"penstock migrate --store {quote(f'sqlite:///{path}')}"
 
 
 def _nearest_folder(path: str) -> str:
@@ -62,9 +66,7 @@ def _nearest_folder(path: str) -> str:
 
 
 def _file_system(folder: str) -> Finding:
-    kind = file_system(folder)
-    if kind is None:
-        return Finding("file system", "ok", f"{folder}: not known on this platform; it must be a local disk")
+    kind = file_system(folder) or "a file system that is not known here"
     name = f"{folder} is on {kind}"
     if kind in NETWORK or kind.startswith("fuse."):
         return Finding(
@@ -72,6 +74,8 @@ def _file_system(folder: str) -> Finding:
             f"{name}, a network or shared file system: SQLite's locks do not hold there and the store can be damaged",
             ELSEWHERE,
         )  # fmt: skip
+    if hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY:
+        return Finding("file system", "error", f"{name}, mounted read-only: no job can be stored", ELSEWHERE)
     if kind in IN_MEMORY:
         return Finding("file system", "warning", f"{name}, in memory: jobs do not survive a reboot", ELSEWHERE)
     if kind in CONTAINER:
@@ -102,7 +106,7 @@ def _free_space(folder: str) -> Finding:
 
 def _rights(path: str) -> Iterator[Finding]:
     found = [*_folder_rights(_nearest_folder(path)), *_file_rights(path), *_lock_rights(f"{path}-lock")]
-    yield from found or [Finding("rights", "ok", f"{_user(_me())} may read and write here")]
+    yield from found or [Finding("rights", "ok", f"the user {_user(_me())} may read and write here")]
 
 
 def _folder_rights(folder: str) -> Iterator[Finding]:
@@ -111,8 +115,9 @@ def _folder_rights(folder: str) -> Iterator[Finding]:
         return
     if not os.access(folder, os.W_OK | os.X_OK):
         yield Finding(
-            "rights", "error", f"{_user(_me())} may not write to the folder {folder}, where SQLite keeps its log",
-            f"run as {_user(found.st_uid)}, or give the right: chmod u+wx {quote(folder)}",
+            "rights", "error",
+            f"the user {_user(_me())} may not write to the folder {folder}, where SQLite keeps its log",
+            _give(folder, found, "u+wx"),
         )  # fmt: skip
     if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
         yield _open_to_all(folder)
@@ -126,13 +131,13 @@ def _file_rights(path: str) -> Iterator[Finding]:
         # The log and its index come and go: one that has just gone is no trouble.
         if not os.access(name, os.R_OK | os.W_OK) and os.path.exists(name):
             yield Finding(
-                "rights", "error", f"{_user(_me())} may not read and write {name}",
-                f"run as {_user(found.st_uid)}, to whom it belongs, or: chown {_user(_me())} {quote(name)}",
+                "rights", "error", f"the user {_user(_me())} may not read and write {name}",
+                _give(name, found, "u+rw"),
             )  # fmt: skip
+        elif name == path:
+            yield from _ownership(path, found)
         if found.st_mode & stat.S_IWOTH:
             yield _open_to_all(name)
-        if name == path:
-            yield from _ownership(path, found)
 
 
 def _ownership(path: str, found: os.stat_result) -> Iterator[Finding]:
@@ -154,9 +159,16 @@ def _ownership(path: str, found: os.stat_result) -> Iterator[Finding]:
 def _lock_rights(lock: str) -> Iterator[Finding]:
     if os.path.lexists(lock) and not (os.path.isfile(lock) and os.access(lock, os.R_OK)):
         yield Finding(
-            "lock file", "error", f"{_user(_me())} cannot open {lock}, through which processes take turns to write",
+            "lock file", "error",
+            f"the user {_user(_me())} cannot open {lock}, through which processes take turns to write",
             f"stop what uses the store, then: rm -r {quote(lock)} (it is made again)",
         )  # fmt: skip
+
+
+def _give(name: str, found: os.stat_result, rights: str) -> str:
+    if found.st_uid == _me():
+        return f"chmod {rights} {quote(name)}"
+    return f"run as {_user(found.st_uid)}, to whom it belongs, or: chown {_user(_me())} {quote(name)}"
 
 
 def _open_to_all(name: str) -> Finding:
@@ -178,10 +190,10 @@ def _stat(name: str) -> os.stat_result | None:
 
 def _user(number: int | None) -> str:
     if number is None:
-        return "this user"
+        return "of this process"
     import pwd
 
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
-        return f"user {number}"
+        return str(number)

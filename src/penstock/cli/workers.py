@@ -1,0 +1,125 @@
+"""`penstock workers`: who runs jobs, what each takes, and when it was last heard of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli.guard import guarded
+from penstock.cli.options import AsJson, StoreUrl
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from penstock.domain.options import Resources
+    from penstock.store.params import WorkerInfo
+
+LOST_SECONDS = 3600.0
+NAMES_MAX = 3
+# A narrow terminal goes without these, in this order; --json has them all.
+SPARE = ("version", "pid", "resources", "started", "capabilities", "queues", "slots", "host", "types")
+STATUS_STYLES = {"active": "green", "draining": "cyan", "stale": "yellow", "lost": "red"}
+
+
+@guarded
+def workers(
+    everyone: Annotated[
+        bool, typer.Option("--all", help="Also those that have ended, and those lost long ago.")
+    ] = False,
+    as_json: AsJson = False,
+    store: StoreUrl = None,
+) -> None:
+    """List the workers: alive, draining, lost in the last hour. What each takes and when it was last heard of.
+
+    \b
+    penstock workers --store sqlite:///jobs.db
+    penstock workers --all --json
+    """
+    from penstock.cli.output import print_json
+    from penstock.cli.storage import existing_store
+
+    with existing_store(store) as opened:
+        listed = opened.list_workers().wait()
+        address = opened.info.address
+    found = [worker for worker in listed if everyone or _of_interest(worker)]
+    if as_json:
+        print_json({"workers": [_document(worker) for worker in found], "store": address})
+    else:
+        _show(found, len(listed) - len(found), address)
+
+
+def _of_interest(worker: WorkerInfo) -> bool:
+    return worker.status in ("active", "draining") or (worker.status == "lost" and worker.silent < LOST_SECONDS)
+
+
+def _document(worker: WorkerInfo) -> dict[str, Any]:
+    import msgspec
+
+    from penstock.domain.clock import from_us
+
+    return {
+        **msgspec.to_builtins(worker),
+        "stale": worker.stale,
+        "started_at": from_us(worker.started_at),
+        "heartbeat_at": from_us(worker.heartbeat_at),
+    }
+
+
+def _show(found: list[WorkerInfo], ended: int, address: str) -> None:
+    from penstock.cli.output import fitted_table, plural, show
+
+    hidden = f"; {ended:,} that ended before: --all" if ended else ""
+    if found:
+        made = fitted_table([_row(worker) for worker in found], SPARE)
+        show(made, f"{plural(len(found), 'worker')} in {address}{hidden}")
+    else:
+        show(f"no worker runs on {address}; start one: penstock worker MODULE:APP{hidden}")
+
+
+def _row(worker: WorkerInfo) -> dict[str, Text]:
+    from penstock.cli.output import ago, text
+    from penstock.domain.clock import MICROSECONDS
+
+    started = worker.silent + (worker.heartbeat_at - worker.started_at) / MICROSECONDS
+    return {
+        "id": text(worker.id),
+        "status": _status(worker),
+        "host": text(worker.host),
+        "pid": text(worker.pid),
+        "slots": text(worker.slots),
+        "running": text(worker.jobs),
+        "types": _names(worker.types),
+        "queues": _names(worker.queues),
+        "capabilities": _names(worker.capabilities),
+        "resources": _resources(worker.resources),
+        "heard of": text(ago(worker.silent)),
+        "started": text(ago(started)),
+        "version": text(worker.version),
+    }
+
+
+def _status(worker: WorkerInfo) -> Text:
+    from rich.text import Text
+
+    status = "stale" if worker.stale else worker.status
+    return Text(status, style=STATUS_STYLES.get(status, ""))
+
+
+def _names(names: tuple[str, ...] | None) -> Text:
+    from penstock.cli.output import text
+
+    if names is None:
+        return text("all")
+    more = len(names) - NAMES_MAX
+    return text(", ".join(names[:NAMES_MAX]) + (f" +{more}" if more > 0 else ""))
+
+
+def _resources(resources: Resources | None) -> Text:
+    from penstock.cli.output import text
+    from penstock.domain.duration import format_size
+    from penstock.domain.options import NO_RESOURCES
+
+    has = resources or NO_RESOURCES
+    parts = (("cpu", f"{has.cpu:g}"), ("memory", format_size(has.memory)), ("gpu", f"{has.gpu:g}"))
+    return text(" ".join(f"{name}={value}" for name, value in parts if value != "0") or "-")

@@ -1,0 +1,159 @@
+"""`penstock workers`, and the identity of a worker (SPEC R8, R9)."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from penstock import App, Resources
+from penstock.store.params import HeartbeatWorker, RegisterWorker
+from penstock.store.sqlite.store import SqliteStore
+from penstock.worker.settings import make_settings
+from tests.cli.conftest import Call, Shell
+
+Register = Callable[..., int]
+
+
+@pytest.fixture
+def register(app: App) -> Register:
+    def register(worker_id: str = "w", **fields: Any) -> int:
+        known = {"host": "host1", "pid": 7, "version": "1.2", "slots": 5, "stale_after": 60.0}
+        return app.store.register_worker(RegisterWorker(worker_id=worker_id, **{**known, **fields})).wait()
+
+    return register
+
+
+def end(app: App, session: int) -> None:
+    app.store.heartbeat_worker(HeartbeatWorker(session, "inactive")).wait()
+
+
+def silence(tmp_path: Path, worker_id: str, seconds: float, status: str = "active") -> None:
+    """Make it look as if the worker was heard of so long ago."""
+    db = apsw.Connection(str(tmp_path / "jobs.db"))
+    db.execute(
+        "UPDATE penstock_worker SET heartbeat_at = heartbeat_at - ?, started_at = started_at - ?, status = ? "
+        "WHERE id = ?", (int(seconds * 1e6), int(seconds * 1e6), status, worker_id),
+    )  # fmt: skip
+    db.close()
+
+
+def rows(out: str) -> list[dict[str, str]]:
+    head, *lines, _ = out.splitlines()
+    starts = [match.start() for match in re.finditer(r"(?:(?<=  )|^)\S", head)]
+    cut = list(zip(starts, [*starts[1:], None], strict=True))
+    names = [head[start:stop].strip() for start, stop in cut]
+    return [{name: line[start:stop].strip() for name, (start, stop) in zip(names, cut, strict=True)} for line in lines]
+
+
+def test_a_worker_is_shown_with_what_it_takes(call: Call, register: Register, app: App) -> None:
+    register("limited", types=("a", "b", "c", "d"), queues=("mail",), capabilities=("general", "ml"),
+             resources=Resources(cpu=2, memory="8Gi"))  # fmt: skip
+    register("open")
+    opened, limited = rows(call("workers").out)
+    assert limited == {
+        "id": "limited", "status": "active", "host": "host1", "pid": "7", "slots": "5", "running": "0",
+        "types": "a, b, c +1", "queues": "mail", "capabilities": "general, ml", "resources": "cpu=2 memory=8Gi",
+        "heard of": "0s ago", "started": "0s ago", "version": "1.2",
+    }  # fmt: skip
+    assert (opened["types"], opened["queues"], opened["resources"]) == ("all", "all", "-")
+
+
+def test_only_those_that_matter_now_are_shown(call: Call, register: Register, app: App, tmp_path: Path) -> None:
+    for worker_id in ("alive", "quiet", "lost", "forgotten"):
+        register(worker_id)
+    end(app, register("ended"))
+    silence(tmp_path, "quiet", 90)
+    silence(tmp_path, "lost", 600, "lost")
+    silence(tmp_path, "forgotten", 7200, "lost")
+    outcome = call("workers")
+    shown = {row["id"]: (row["status"], row["heard of"]) for row in rows(outcome.out)}
+    assert shown == {"alive": ("active", "0s ago"), "quiet": ("stale", "1m ago"), "lost": ("lost", "10m ago")}
+    assert "2 that ended before: --all" in outcome.out
+    assert {row["id"] for row in rows(call("workers", "--all").out)} == {*shown, "forgotten", "ended"}
+
+
+def test_json(call: Call, register: Register, app: App, tmp_path: Path) -> None:
+    register(types=("a",), resources=Resources(gpu=1))
+    document = call("workers", "--json").json
+    (worker,) = document["workers"]
+    assert document["store"] == str(tmp_path / "jobs.db")
+    assert (worker["id"], worker["status"], worker["stale"], worker["jobs"]) == ("w", "active", False, 0)
+    assert (worker["types"], worker["queues"], worker["capabilities"]) == (["a"], None, ["general"])
+    assert worker["resources"] == {"cpu": 0.0, "memory": 0, "gpu": 1.0}
+    assert datetime.fromisoformat(worker["heartbeat_at"]).tzinfo is not None
+    assert 0 <= worker["silent"] < 60
+
+
+def test_without_workers_it_says_how_to_start_one(call: Call, app: App) -> None:
+    outcome = call("workers")
+    assert outcome.code == 0
+    assert "start one: penstock worker MODULE:APP" in outcome.out
+    assert call("workers", "--json").json["workers"] == []
+
+
+def test_a_missing_store_is_a_failure_with_its_fix(call: Call) -> None:
+    outcome = call("workers")
+    assert (outcome.code, "penstock migrate" in outcome.err) == (1, True)
+
+
+def test_a_narrow_terminal_never_cuts_an_id(shell: Shell, register: Register) -> None:
+    names = ["a-host-with-a-long-name.example.org-12345-deadbeef", "short"]
+    for name in names:
+        register(name, types=("a_long_type_name", "another_long_type_name"))
+    shown = shell.run_on_terminal("workers", "--store", "sqlite:///jobs.db").out
+    assert names[0] in shown
+    assert "heard of" in shown
+    assert "version" not in shown
+
+
+# Identity
+
+
+def test_a_worker_registers_what_it_takes_and_its_names(shell: Shell, project: Path) -> None:
+    worker = shell.start("worker", "tasks:app", "--types", "greet", "--queues", "mail,default", "--concurrency", "3")
+    worker.wait_for("started")
+    (found,) = shell.run("workers", "--json", "--store", "sqlite:///jobs.db").json["workers"]
+    assert re.fullmatch(rf".+-{worker.process.pid}-[0-9a-f]{{8}}", found["id"])
+    assert (found["host"], found["pid"], found["slots"]) == (socket.gethostname(), worker.process.pid, 3)
+    assert (found["types"], found["queues"], found["capabilities"]) == (["greet"], ["mail", "default"], ["general"])
+    worker.signal(signal.SIGTERM)
+    assert worker.end().code == 0
+    (found,) = shell.run("workers", "--all", "--json", "--store", "sqlite:///jobs.db").json["workers"]
+    assert found["status"] == "inactive"
+
+
+def test_types_that_are_declared_and_not_taken_are_still_known_by_name(shell: Shell, project: Path) -> None:
+    assert shell.run("worker", "tasks:app", "--types", "greet", "--burst").code == 0
+    store = SqliteStore(str(project / "jobs.db"))
+    try:
+        assert set(store.read_types().wait()) == {"greet", "boom", "wait_for_file"}
+    finally:
+        store.close()
+
+
+def test_a_second_live_worker_with_the_same_id_is_refused(shell: Shell, project: Path) -> None:
+    first = shell.start("worker", "tasks:app", "--id", "mine")
+    first.wait_for("started")
+    second = shell.run("worker", "tasks:app", "--id", "mine")
+    assert second.code == 1
+    assert "a worker with the id 'mine' is active in this store" in second.err
+    assert "--id" in second.err
+    first.signal(signal.SIGTERM)
+    assert first.end().code == 0
+    assert shell.run("worker", "tasks:app", "--id", "mine", "--burst").code == 0
+
+
+@pytest.mark.parametrize("host", ["", "böx", "a b\n\x1b[31m", "x" * 300, "10.0.0.7", "wörker/1"])
+def test_whatever_the_host_is_called_the_id_is_a_name(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: host)
+    made = make_settings().worker_id
+    assert re.fullmatch(rf"[^\s/\x1b]{{1,100}}-{os.getpid()}-[0-9a-f]{{8}}", made)
