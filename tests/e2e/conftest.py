@@ -9,6 +9,7 @@ import pytest
 
 from penstock import App
 from tests.e2e.processes import Processes
+from tests.e2e.supervised import Supervised
 
 
 @pytest.fixture
@@ -35,3 +36,10 @@ def processes(tmp_path: Path, address: str) -> Iterator[Processes]:
 def gate(tmp_path: Path) -> str:
     """A path that handlers wait for: a test opens the gate by making the file."""
     return str(tmp_path / "gate")
+
+
+@pytest.fixture
+def supervised(tmp_path: Path, address: str) -> Iterator[Supervised]:
+    supervised = Supervised(tmp_path, address)
+    yield supervised
+    supervised.end()

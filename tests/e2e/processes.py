@@ -151,11 +151,14 @@ class Process:
         self.send(signal.SIGTERM)
         assert self.wait() == 0, self.output
 
-    def end(self) -> None:
-        """Whatever state it is in: kill it, reap it, close its pipe."""
+    def kill(self) -> None:
         if self._child.poll() is None:
             self._child.kill()
             self._child.wait()
+
+    def end(self) -> None:
+        """Whatever state it is in: kill it, reap it, close its pipe."""
+        self.kill()
         self._reader.join(PATIENCE_SECONDS)
         if self._child.stdout is not None:
             self._child.stdout.close()

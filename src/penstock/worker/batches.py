@@ -23,6 +23,8 @@ class Failed:
     error: BaseException
 
     def __init__(self, error: BaseException | str) -> None:
+        if not isinstance(error, (BaseException, str)):
+            raise TypeError(f"Failed takes an exception or a text, not {error!r}")
         object.__setattr__(self, "error", Exception(error) if isinstance(error, str) else error)
 
 
@@ -39,7 +41,14 @@ def outcomes_of(call: BatchCall, result: Any, error: BaseException | None) -> Se
         )
     if error is not None:
         return [(None, error)] * len(call.runs)
-    return [(None, one.error) if isinstance(one, Failed) else (one, None) for one in result]
+    return [_outcome(one) for one in result]
+
+
+def _outcome(one: Any) -> Outcome:
+    """An exception by itself, as asyncio.gather(return_exceptions=True) gives it, can only mean a failure."""
+    if isinstance(one, BaseException):
+        return None, one
+    return (None, one.error) if isinstance(one, Failed) else (one, None)
 
 
 class Batches:
@@ -58,9 +67,11 @@ class Batches:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, run: Run) -> None:
-        """The last of several attempts runs alone: whoever shared the calls before, it fails or succeeds by itself."""
+        """Alone runs what has crashed, so that it takes no others along, and the last of several attempts: whoever
+        shared the calls before, it fails or succeeds by itself.
+        """
         run.waiting = True
-        alone = 1 < run.claim.attempt == run.policy.attempts
+        alone = run.claim.crashes > 0 or 1 < run.claim.attempt == run.policy.attempts
         (self._alone if alone else self._gathered).append(run)
         if alone or len(self._gathered) >= self._batching.size or self._timer is None:
             self._look()

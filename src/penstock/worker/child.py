@@ -9,14 +9,13 @@ import asyncio
 import contextvars
 import faulthandler
 import importlib
-import os
+import logging
 import queue
 import signal
 import socket
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
@@ -28,89 +27,61 @@ from penstock.domain.registry import Declaration
 from penstock.domain.retry import GiveUp, describe_error
 from penstock.observe import logs
 from penstock.store.params import Claim
-from penstock.worker.batches import outcomes_of
+from penstock.store.refused import RefusedStore
+from penstock.worker.batches import Outcome, outcomes_of
 from penstock.worker.context import context_of, running
-from penstock.worker.frames import (
-    HEAD,
-    Answer,
-    Done,
-    FollowUp,
-    FromChild,
-    Raised,
-    Ready,
-    Said,
-    Start,
-    Work,
-    frame,
-    to_child,
-)
+from penstock.worker.frames import Answer, Done, FollowUp, Raised, Ready, Start, Work
 from penstock.worker.memory import resident_bytes
 from penstock.worker.outcomes import judge
 from penstock.worker.run import BatchCall, Plan, Run, Unit
 from penstock.worker.settings import no_lifespan
+from penstock.worker.wire import Wire
 
-SAY_SECONDS = 0.1
+loading = False
+"""Whether this is a child that imports the app. A worker that starts now would start children that do the same."""
+
+log = logging.getLogger("penstock.worker")
 
 
 def main() -> None:
-    """Serve the worker at the other end of the socket whose number is the argument."""
-    faulthandler.enable()
+    """Serve the worker at the other end of the socket whose number is the first argument."""
+    if sys.stderr is not None:
+        faulthandler.enable()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # Only the worker decides; a handler of ours is not inherited by exec.
-    Server(socket.socket(fileno=int(sys.argv[1]))).serve()
+    Server(Wire(socket.socket(fileno=int(sys.argv[1])))).serve()
 
 
 class Server:
-    """One end of the socket pair, and the app behind it."""
+    """The app, and the calls that the worker asks for."""
 
-    def __init__(self, sock: socket.socket) -> None:
-        sock.set_inheritable(False)
-        self._sock = sock
-        self._lines = sock.makefile("rb")
-        self._sending = threading.Lock()
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._plans: dict[str, Plan] = {}
         self._resources: Any = None
         self._served = 0
+        self._broken = False
 
     def serve(self) -> None:
-        start = self._read()
+        start = self.wire.read()
         if not isinstance(start, Start):
             return
         self._start = start
+        self.wire.attend(self._inbox)
         try:
             app = load(start)
         except BaseException as error:
-            self.send(Ready(f"{type(error).__name__}: {error}"))
+            self.wire.send(Ready(_problem(error)))
             return
         self._registry = app.registry
-        threading.Thread(target=self._listen, name="penstock-listen", daemon=True).start()
         with self._loop(app) as self._async:
-            self.send(Ready())
+            self.wire.send(Ready())
             while isinstance(work := self._inbox.get(), Work):
                 answer = self._answer(work)
-                self.send(answer)
+                self.wire.send(answer)
                 if answer.leaving:
                     break
-
-    def send(self, message: FromChild) -> None:
-        with self._sending:
-            self._sock.sendall(frame(message))
-
-    def _read(self) -> Any:
-        """The next word of the worker, or None when it is gone."""
-        head = self._lines.read(HEAD.size)
-        body = self._lines.read(HEAD.unpack(head)[0]) if len(head) == HEAD.size else b""
-        return to_child.decode(body) if body else None
-
-    def _listen(self) -> None:
-        try:
-            while (message := self._read()) is not None:
-                self._inbox.put(message)
-        except OSError:
-            pass
-        # The worker is gone: its jobs will be recovered, so nothing here may go on with them.
-        os.killpg(os.getpgrp(), signal.SIGKILL)
 
     # Async handlers and the lifespan
 
@@ -127,12 +98,13 @@ class Server:
         try:
             loop, closing = opened.result()
         except BaseException as error:
-            self.send(Ready(f"the lifespan raised {type(error).__name__}: {error}"))
+            self.wire.send(Ready(f"the lifespan raised {type(error).__name__}: {error}"))
             sys.exit(1)
         try:
             yield loop
         finally:
-            loop.call_soon_threadsafe(closing.set)
+            if not self._broken:
+                loop.call_soon_threadsafe(closing.set)
             thread.join()
 
     def _run_loop(self, app: Any, opened: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
@@ -146,13 +118,20 @@ class Server:
             asyncio.run(live())
         except BaseException as error:
             if opened.done():
-                raise
-            opened.set_exception(error)
+                self._break(error)
+            else:
+                opened.set_exception(error)
+
+    def _break(self, error: BaseException) -> None:
+        """The loop has ended before it was told to: take no more work."""
+        log.error("the event loop of a child process has ended; the process is replaced", exc_info=error)
+        self._broken = True
+        self._inbox.put(None)
 
     # Calls
 
     def _answer(self, work: Work) -> Answer:
-        runs = [self._run(number, claim, work) for number, claim in enumerate(work.claims)]
+        runs = [self._run(claim, work) for claim in work.claims]
         declaration = runs[0].plan.declaration
         if declaration.batching is None:
             outcomes = [self._call(runs[0])]
@@ -163,63 +142,72 @@ class Server:
         self._served += len(runs)
         return Answer(told, self._enough())
 
-    def _run(self, number: int, claim: Claim, work: Work) -> Run:
+    def _run(self, claim: Claim, work: Work) -> Run:
         plan = self._plans.get(claim.type)
         if plan is None:
             plan = self._plans[claim.type] = Plan(_declared(self._registry, claim.type), claim.type)
-        run = ChildRun(self, number, claim, plan, work.started_us)
-        run.args = plan.declaration.signature.decode(claim.payload)
+        run = ChildRun(self.wire, claim, plan, work.started_us)
         run.deadline = work.seconds
         run.resources = self._resources
         return run
 
-    def _call(self, unit: Unit) -> tuple[Any, BaseException | None]:
+    def _call(self, unit: Unit) -> Outcome:
         context = contextvars.copy_context()
         context.run(running.set, unit)
         try:
+            for run in unit.runs:
+                run.args = run.plan.declaration.signature.decode(run.claim.payload)
             result = context.run(unit.call, context_of)
             if unit.plan.declaration.is_async:
                 assert self._async is not None
-                result = context.run(asyncio.run_coroutine_threadsafe, result, self._async).result()
+                return context.run(asyncio.run_coroutine_threadsafe, _caught(result), self._async).result()
             return result, None
         except BaseException as error:
             return None, error
 
     def _enough(self) -> bool:
         start = self._start
-        return (start.max_jobs is not None and self._served >= start.max_jobs) or (
-            start.max_memory is not None and resident_bytes() > start.max_memory
+        return (
+            self._broken
+            or (start.max_jobs is not None and self._served >= start.max_jobs)
+            or (start.max_memory is not None and resident_bytes() > start.max_memory)
         )
 
 
 class ChildRun(Run):
     """An attempt whose progress goes to the worker, now and then; the last goes with the answer."""
 
-    def __init__(self, server: Server, number: int, claim: Claim, plan: Plan, started_us: int) -> None:
+    def __init__(self, wire: Wire, claim: Claim, plan: Plan, started_us: int) -> None:
         super().__init__(claim, plan, decode_policy(claim.policy), None, 0.0, started_us)
-        self._server = server
-        self._number = number
-        self._said = -SAY_SECONDS
+        self._wire = wire
 
     def say(self, progress: str) -> None:
         self.progress = progress
-        now = time.monotonic()
-        if now - self._said >= SAY_SECONDS:
-            self._said = now
-            self._server.send(Said(self._number, progress))
+        if not self.over:
+            self._wire.say(self.claim.token, progress)
+
+
+async def _caught(handler: Coroutine[Any, Any, Any]) -> Outcome:
+    """The outcome of an async handler. An exit that it raises would end the loop, if it got so far."""
+    try:
+        return await handler, None
+    except BaseException as error:
+        return None, error
 
 
 def load(start: Start) -> Any:
     """The app, imported as the worker imported it, with a handler for every type."""
     sys.path[:] = start.path
     if start.log is not None:
-        logs.configure(*start.log)
+        logs.configure(*start.log, processes=True)
     module, name = start.app
     app = getattr(importlib.import_module(module), name)
     for other in start.modules:
         importlib.import_module(other)
     for job in start.types:
         _declared(app.registry, job)
+    if start.refusal is not None:
+        app._store = RefusedStore(start.refusal)
     return app
 
 

@@ -71,8 +71,9 @@ class Context:
 
     @property
     def final(self) -> bool:
-        """Whether a failure now would be the last."""
-        return self._claim.attempt >= self._run.policy.attempts
+        """Whether a failure now would be the last; in on_failed, whether it was."""
+        run = self._run
+        return self._claim.attempt >= run.policy.attempts if run.final is None else run.final
 
     @property
     def tenant(self) -> Tenant | None:
@@ -117,17 +118,28 @@ class Context:
         """Enqueue a follow-up, made by bind(), together with this job's completion: both are stored or neither."""
         if not isinstance(call, JobCall):
             raise UsageError(f"ctx.enqueue() takes a call made by bind(), not {type(call).__name__}")
+        if self._run.over:
+            raise UsageError("ctx.enqueue() goes with a job's completion, and this attempt has ended: use aenqueue()")
         self._run.follow_ups += (call,)
 
     def report(self, percent: float | None = None, *, phase: str | None = None, **data: Any) -> None:
         """Say how far the job is. Stored at most twice a second, the last always."""
-        if percent is not None and not 0 <= percent <= 100:
-            raise PayloadError(f"percent={percent!r} is not possible: a number from 0 to 100")
+        if percent is not None:
+            percent = _checked(percent)
+        if phase is not None and not isinstance(phase, str):
+            raise PayloadError(f"phase={phase!r} is not possible: a text")
         self._run.say(encode_json(Progress(percent, phase, data or None), "progress", PROGRESS_BYTES_MAX))
 
     async def progress(self, percent: float | None = None, *, phase: str | None = None, **data: Any) -> None:
         """The same as report(), for async handlers."""
         self.report(percent, phase=phase, **data)
+
+
+def _checked(percent: float) -> float:
+    """Rounded, because a sum of floats easily steps over 100 by a hair."""
+    if not isinstance(percent, (int, float)) or isinstance(percent, bool) or not 0 <= round(percent, 3) <= 100:
+        raise PayloadError(f"percent={percent!r} is not possible: a number from 0 to 100")
+    return round(percent, 3)
 
 
 class BatchContext:

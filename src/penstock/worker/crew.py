@@ -61,11 +61,17 @@ class Crew:
         """Claim until cancelled; in burst mode, until no line finds anything after all the others have ended."""
         while True:
             before = [claimer.claimed for claimer in self.claimers]
+            await self._claim_once()
+            if before == [claimer.claimed for claimer in self.claimers] or len(before) == 1:
+                return
+
+    async def _claim_once(self) -> None:
+        try:
             async with asyncio.TaskGroup() as group:
                 for claimer in self.claimers:
                     group.create_task(claimer.run())
-            if before == [claimer.claimed for claimer in self.claimers] or len(before) == 1:
-                return
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from None
 
     def hint(self) -> None:
         """There may be something new to claim."""

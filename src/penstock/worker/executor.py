@@ -123,6 +123,7 @@ class Executor:
             return
         now = self._loop.time()
         run = Run(claim, plan, policy, None, now, int(now * 1e6) + self._offset_us)
+        run.resources = self._resources
         try:
             run.args = plan.declaration.signature.decode(claim.payload)
         except PayloadError as error:
@@ -140,7 +141,6 @@ class Executor:
         return plan
 
     def _start(self, run: Run) -> None:
-        run.resources = self._resources
         self.active[run.claim.token] = run
         if self._batches is not None:
             self._batches.add(run)
@@ -178,6 +178,7 @@ class Executor:
             run.waiting = False
             run.started = self._loop.time()
             run.started_us = int(run.started * 1e6) + self._offset_us
+        run.limit = limit
         if limit is not None:
             deadline = run.deadline = run.started + limit
             if deadline < self._deadlines.armed_for:
@@ -193,6 +194,8 @@ class Executor:
             self._end_batch(unit, result, error)
             return
         run = unit
+        if run.cancelled and run.stop is None:
+            run.stop = Stop.CANCELLED  # A thread that saw the flag.
         try:
             if run.stop is not None:
                 self._outcomes.stopped(run)
@@ -200,7 +203,8 @@ class Executor:
                 self._outcomes.succeed(run, result)
             else:
                 self._outcomes.fail(run, error)
-                error.__traceback__ = None
+                if "on_failed" not in run.plan.declaration.hooked:
+                    error.__traceback__ = None
             self._leave(run)
         except Exception as broken:
             # A defect here must not leave a slot taken for ever: the worker stops, loudly, and its jobs are recovered.
@@ -230,8 +234,11 @@ class Executor:
     # Stopping
 
     def _time_out(self, run: Run) -> None:
-        if run.stop is None:
-            self.stop(run, Stop.TIMEOUT)
+        if run.over:
+            return
+        going_on = next((one for one in (run.call_of or run).runs if one.stop is None), None)
+        if going_on is not None:
+            self.stop(going_on, Stop.TIMEOUT)
         elif self._interrupt_of(run) is not None:
             why = "its process does not die" if self.line.processes else "it swallows CancelledError"
             log.error("%s does not stop when it is told to (%s); it was given up", run.describe(), why)

@@ -24,6 +24,8 @@ class Start(msgspec.Struct, tag=True):
     max_jobs: int | None = None
     max_memory: int | None = None
     log: tuple[str, str] | None = None
+    refusal: str | None = None
+    """Why the child must not use the app's own store, if it must not."""
 
 
 class Work(msgspec.Struct, tag=True):

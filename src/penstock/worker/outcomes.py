@@ -91,6 +91,7 @@ class Outcomes:
             verdict = judge(run.plan.declaration, run.policy, run.claim.attempt, error)
         told = {"error": {"type": info.type, "message": info.message}}
         message = info.message[:MESSAGE_CHARS_LOGGED]
+        run.final = isinstance(verdict, GiveUp)
         if isinstance(verdict, GiveUp):
             event, delay, reason = Event.FAIL, 0.0, verdict.reason
             self._log(run, logging.ERROR, "job.dead", "dead: %s: %s (%s)", info.type, message, reason,
@@ -98,7 +99,7 @@ class Outcomes:
         else:
             event, delay, reason = Event.BACK_OFF, verdict.delay, None
             self._log(run, logging.ERROR, "job.failed", "failed: %s: %s (next try in %s)", info.type, message,
-                      format_duration(delay), next_try_in=delay, **told)  # fmt: skip
+                      format_duration(delay), next_try_in=round(delay, 3), **told)  # fmt: skip
         if run.plan.declaration.hooked:
             self._after(run, "on_failed", error)
         self._finisher.unfinished(
@@ -118,6 +119,7 @@ class Outcomes:
     def refuse(self, run: Run, error: PayloadError) -> None:
         """A payload that does not decode: dead at once, with the reason; nothing was run."""
         info = describe_error(error)
+        run.final = True
         self._log(run, logging.ERROR, "job.dead", "dead: %s", info.message, reason=info.message,
                   error={"type": info.type, "message": info.message})  # fmt: skip
         if run.plan.declaration.hooked:
@@ -135,13 +137,19 @@ class Outcomes:
     def stopped(self, run: Run) -> None:
         """The attempt was told to stop, and that decides."""
         if run.stop is Stop.TIMEOUT:
-            limit = format_duration(self.limit(run.policy) or 0.0)
+            limit = format_duration(run.limit or 0.0)
             self.fail(run, TimeoutError(f"the attempt took longer than its timeout of {limit}"))
         elif run.stop is Stop.CANCELLED:
             self._log(run, logging.INFO, "job.cancelled", "cancelled")
-            self._finisher.unfinished(Unfinished(token=run.claim.token, event=Event.CANCEL, started_at=run.started_us,
-                                                 reason="cancelled while it was running",
-                                                 progress=run.progress))  # fmt: skip
+            self._finisher.unfinished(
+                Unfinished(
+                    token=run.claim.token,
+                    event=Event.CANCEL,
+                    started_at=None if run.waiting else run.started_us,
+                    reason="cancelled while it was running",
+                    progress=run.progress,
+                )
+            )
         elif run.stop is Stop.RELEASED:
             self._log(run, logging.INFO, "job.released", "released")
             self.release(run.claim, "the worker stopped")
@@ -163,7 +171,7 @@ class Outcomes:
         if run.plan.logger.isEnabledFor(logging.DEBUG):
             self._log(run, logging.DEBUG, "job.progress", "progress %s", text)
         if "on_progress" in run.plan.declaration.hooked:
-            self._hooks.call(run, "on_progress", msgspec.json.decode(text, type=Progress))
+            self._hooks.tell_progress(run, msgspec.json.decode(text, type=Progress))
 
     def _after(self, run: Run, hook: str, *args: Any) -> None:
         """Call the hook once the outcome is stored: the last progress comes before it."""
@@ -194,7 +202,10 @@ def _for_hook(run: Run, result: Any) -> Any:
     if not isinstance(result, msgspec.Raw):
         return result
     plain, kind = decode_json(bytes(result)), run.plan.declaration.result_type
-    return plain if kind is None else from_plain(kind, plain)
+    try:
+        return plain if kind is None else from_plain(kind, plain)
+    except Exception:  # It is not what the annotation says, or the type's own code raised.
+        return plain
 
 
 def _seconds(run: Run) -> float:

@@ -53,4 +53,5 @@ class Reporter:
         if news:
             await self._store.save_progress(SaveProgress([(run.claim.token, text) for run, text in news]))
             for run, text in news:
-                self._crew.outcomes.progressed(run, text)
+                if not run.over:  # One that has ended meanwhile has told its last progress itself.
+                    self._crew.outcomes.progressed(run, text)

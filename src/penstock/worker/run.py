@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, Literal
 
 from penstock.client import JobCall
+from penstock.domain.job import Progress
 from penstock.domain.options import Policy
 from penstock.domain.registry import Declaration
 from penstock.store.params import Claim
@@ -52,12 +53,18 @@ class Run:
     """The progress that the store knows."""
     progress: str | None = None
     follow_ups: tuple[JobCall[Any], ...] = ()
+    limit: float | None = None
+    """How long it may take, in seconds; of a call of several, the shortest of theirs."""
+    final: bool | None = None
+    """Whether its failure was the last, once it has failed."""
     cancelled = False
     interrupt: Callable[[], Any] | None = None
     """How to stop the handler from outside; None where that is impossible (threads)."""
     resources: Any = None
     hook: asyncio.Task[None] | None = None
     """The hook that was called last; the next one waits for it."""
+    news: Progress | None = None
+    """Progress that the hook is yet to be told."""
 
     def __init__(self, claim: Claim, plan: Plan, policy: Policy, args: Any, started: float, started_us: int) -> None:
         self.claim = claim

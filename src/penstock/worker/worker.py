@@ -24,7 +24,7 @@ from penstock.worker.duties import prune_regularly, recover_regularly, watch_mem
 from penstock.worker.executor import STOP_SECONDS
 from penstock.worker.finisher import Finisher
 from penstock.worker.heartbeat import Heartbeat
-from penstock.worker.leaks import cancel_leaked_tasks, remember_tasks
+from penstock.worker.leaks import cancel_leaked_tasks, marked
 from penstock.worker.line import lines_of
 from penstock.worker.outage import FATAL, Patience
 from penstock.worker.reporter import Reporter
@@ -108,7 +108,6 @@ class Worker:
     async def run(self) -> bool:
         """Run to the end. True when the worker ended because it should be replaced (max_jobs, max_memory)."""
         loop = asyncio.get_running_loop()
-        self._before = remember_tasks()
         self._starting = asyncio.current_task()
         listener = self._store.listen(self._settings.poll_interval)
 
@@ -128,7 +127,7 @@ class Worker:
                 extra=fields("worker.started", worker_id=self._settings.worker_id, slots=self._settings.concurrency),
             )
             async with self._lifespan() as resources:
-                crew = self._make_crew(resources)
+                crew = marked(self, self._make_crew, resources)
                 try:
                     await crew.open()
                     self._starting = None
@@ -301,9 +300,7 @@ class Worker:
             task.cancel()
         await asyncio.wait(self._tasks)
         await crew.close()
-        await cancel_leaked_tasks(
-            self._before | {task for task in asyncio.all_tasks() if task is asyncio.current_task()}
-        )
+        await cancel_leaked_tasks(self)
         worker_id = self._settings.worker_id
         log.info("worker %s stopped", worker_id, extra=fields("worker.stopped", worker_id=worker_id))
 

@@ -1,0 +1,105 @@
+"""The child's end of the socket pair: hears the worker, speaks to it, and ends the child when the worker is gone."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import Any, NoReturn
+
+from penstock.worker.frames import HEAD, FromChild, Said, frame, to_child
+
+SAY_SECONDS = 0.1
+LOOK_SECONDS = 1.0
+
+
+class Wire:
+    """Frames in both directions. Any thread may speak; what a handler forks has no part in it."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.set_inheritable(False)
+        self._sock = sock
+        self._stream = sock.makefile("rb")
+        self._worker = os.getppid()
+        self._speaking = threading.Lock()
+        self._held: dict[int, str] = {}
+        self._spoke = -SAY_SECONDS
+        self._news = threading.Event()
+        self._forked = False
+        os.register_at_fork(after_in_child=self._cut)
+
+    def read(self) -> Any:
+        """The next word of the worker, or None when it is gone."""
+        head = self._stream.read(HEAD.size)
+        body = self._stream.read(HEAD.unpack(head)[0]) if len(head) == HEAD.size else b""
+        return to_child.decode(body) if body else None
+
+    def attend(self, inbox: queue.SimpleQueue[Any]) -> None:
+        """From now on: put what the worker says into the inbox, and see to it that the child does not outlive it."""
+        threading.Thread(target=self._listen, args=(inbox,), name="penstock-listen", daemon=True).start()
+        threading.Thread(target=self._look, name="penstock-look", daemon=True).start()
+
+    def send(self, message: FromChild) -> None:
+        if self._forked:
+            os._exit(1)  # A handler has forked and returned in both processes: only one of them is this child.
+        with self._speaking:
+            self._held.clear()  # An answer carries the last progress itself.
+            self._write(message)
+
+    def say(self, token: int, progress: str) -> None:
+        """Tell how far a job is: at once after a silence, otherwise a little later, and then only the last."""
+        if self._forked:
+            return
+        with self._speaking:
+            self._held[token] = progress
+            if time.monotonic() - self._spoke >= SAY_SECONDS:
+                self._say_held()
+            else:
+                self._news.set()
+
+    def _say_held(self) -> None:
+        held, self._held = self._held, {}
+        self._spoke = time.monotonic()
+        for token, progress in held.items():
+            self._write(Said(token, progress))
+
+    def _write(self, message: FromChild) -> None:
+        try:
+            self._sock.sendall(frame(message))
+        except ConnectionError:
+            _end()
+        except OSError as error:
+            os.write(2, f"penstock: the handler has closed the socket to its worker ({error})\n".encode())
+            os._exit(1)
+
+    def _listen(self, inbox: queue.SimpleQueue[Any]) -> None:
+        try:
+            while (message := self.read()) is not None:
+                inbox.put(message)
+        finally:
+            _end()
+
+    def _look(self) -> None:
+        # The end of the stream is not enough: what the worker itself has forked may hold the socket open.
+        while os.getppid() == self._worker:
+            if self._news.wait(LOOK_SECONDS):
+                self._news.clear()
+                time.sleep(SAY_SECONDS)
+                with self._speaking:
+                    self._say_held()
+        _end()
+
+    def _cut(self) -> None:
+        """In a process that was forked here: it must neither speak for this child nor hide its death."""
+        self._forked = True
+        os.close(self._sock.detach())
+
+
+def _end() -> NoReturn:
+    """The worker is gone and its jobs will be recovered: nothing here, or started here, may go on with them."""
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+    sys.exit(1)
