@@ -6,7 +6,7 @@ import inspect
 import os
 import random
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypedDict, TypeVar, Unpack, overload
 
@@ -61,20 +61,20 @@ class DeclareBatch(Protocol):
 
     @overload
     def __call__(
-        self, function: Callable[[BatchContext, list[T]], Co[list[R | Failed]]]
-    ) -> JobType[[BatchContext, list[T]], Co[list[R | Failed]], [T], R]: ...
+        self, function: Callable[[BatchContext, list[T]], Co[Sequence[R | Failed]]]
+    ) -> JobType[[BatchContext, list[T]], Co[Sequence[R | Failed]], [T], R]: ...
     @overload
     def __call__(
-        self, function: Callable[[list[T]], Co[list[R | Failed]]]
-    ) -> JobType[[list[T]], Co[list[R | Failed]], [T], R]: ...
+        self, function: Callable[[list[T]], Co[Sequence[R | Failed]]]
+    ) -> JobType[[list[T]], Co[Sequence[R | Failed]], [T], R]: ...
     @overload
     def __call__(
-        self, function: Callable[[BatchContext, list[T]], list[R | Failed]]
-    ) -> JobType[[BatchContext, list[T]], list[R | Failed], [T], R]: ...
+        self, function: Callable[[BatchContext, list[T]], Sequence[R | Failed]]
+    ) -> JobType[[BatchContext, list[T]], Sequence[R | Failed], [T], R]: ...
     @overload
     def __call__(
-        self, function: Callable[[list[T]], list[R | Failed]]
-    ) -> JobType[[list[T]], list[R | Failed], [T], R]: ...
+        self, function: Callable[[list[T]], Sequence[R | Failed]]
+    ) -> JobType[[list[T]], Sequence[R | Failed], [T], R]: ...
 
 
 class AppSettings(TypedDict, total=False):
@@ -309,12 +309,15 @@ class App:
         self._store.close()
 
     def _place(self) -> tuple[str, str]:
-        """The module and the name under which a child process can import this app."""
-        for module_name, module in list(sys.modules.items()):
-            if module_name != "__main__" and module is not None:
-                for name, value in list(vars(module).items()):
-                    if value is self:
-                        return module_name, name
+        """The module and the name under which a child process can import this app: rather where its handlers are,
+        which are imported anyway, than in a program that uses it.
+        """
+        handlers = [declaration.function.__module__ for declaration in self.registry if declaration.runner == "process"]
+        for module in (*handlers, *sys.modules):
+            values = getattr(sys.modules.get(module), "__dict__", {}) if module != "__main__" else {}
+            for name, value in list(values.items()):
+                if value is self:
+                    return module, name
         raise ConfigError(
             "child processes cannot import this app: process handlers need an App that is a variable at the top level "
             "of a module, other than the script that was started"

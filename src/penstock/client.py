@@ -49,6 +49,10 @@ class Client:
     def __init__(self, store: Callable[[], Store], registry: Registry, clock: Clock) -> None:
         self._store = store
         self._registry = registry
+        self.use_clock(clock)
+
+    def use_clock(self, clock: Clock) -> None:
+        """Take ids and ages from this clock; what was remembered by another one is forgotten."""
         self._clock = clock
         self._ids = IdSource(clock)
         self._types: tuple[float, dict[str, Options]] = (-TYPES_CACHED_SECONDS, {})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
-from penstock import App, ConfigError, Context, Fixed, State
+from penstock import App, ConfigError, Context, Fixed, State, StoreGone
 from tests.worker.running import burst
 
 
@@ -98,3 +101,36 @@ def test_a_setting_that_does_not_exist_is_refused(app: App) -> None:
 
     with pytest.raises(ConfigError, match=r"concurency.*concurrency"):
         burst(app, concurency=3)
+
+
+@pytest.mark.parametrize("round_number", range(5))
+def test_in_burst_mode_a_line_may_wait_for_a_job_that_another_line_runs(app: App, round_number: int) -> None:
+    """No line ends before all have: a job that arrives late, from a job of another line, is still run."""
+
+    @app.batch_job(size=10, wait=0)
+    async def doubled(items: list[int]) -> list[int]:
+        return [2 * item for item in items]
+
+    @app.job(timeout="20s", attempts=1)
+    async def asks(number: int) -> int:
+        await asyncio.sleep(0)
+        return await (await doubled.aenqueue(number)).aresult(timeout=15)
+
+    first, chained = doubled.enqueue(1), asks.enqueue(21)
+    burst(app)
+    assert (first.result(timeout=0), chained.result(timeout=0)) == (2, 42)
+
+
+def test_a_worker_whose_store_is_gone_says_so_whatever_the_number_of_lines(app: App, tmp_path: Path) -> None:
+    @app.batch_job(size=2, wait=0)
+    async def many(items: list[int]) -> list[int]:
+        return items
+
+    @app.job
+    async def removes_the_store() -> None:
+        for file in tmp_path.glob("jobs.db*"):
+            file.unlink()
+
+    removes_the_store.enqueue()
+    with pytest.raises(StoreGone):
+        burst(app)

@@ -14,7 +14,7 @@ from penstock.store.contract import Store
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.worker import claimer as claimer_module
 from penstock.worker import outage
-from penstock.worker.claimer import PREFETCH_MAX, Claimer
+from penstock.worker.claimer import PREFETCH_MAX, Claimer, Together
 from penstock.worker.executor import Executor
 from penstock.worker.finisher import Finisher
 from penstock.worker.line import Line
@@ -99,9 +99,9 @@ def with_claimer(
     async def main() -> None:
         checked = WorkerSettings(**{"concurrency": 4, **settings})
         executor = StubExecutor(checked.concurrency)
-        claimer = Claimer(
-            cast(Store, store), cast(Executor, executor), cast(Finisher, StubFinisher()), checked, lambda: 1, ("work",)
-        )
+        slots, finisher = cast(Executor, executor), cast(Finisher, StubFinisher())
+        together = Together([slots])
+        claimer = Claimer(cast(Store, store), slots, finisher, checked, lambda: 1, ("work",), together)
         running = asyncio.ensure_future(claimer.run())
         try:
             async with asyncio.timeout(30):

@@ -21,7 +21,7 @@ COMMANDS = {
     "migrate": ("penstock.cli.migrate", "migrate", "Make a store, or bring an old one to this version."),
     "doctor": ("penstock.cli.doctor", "doctor", "Say what is wrong with this machine or store, and how to mend it."),
     "bench": ("penstock.cli.bench_command", "bench", "Measure enqueueing, draining and pickup latency."),
-    "demo": ("penstock.cli.demo", "demo", "A tour of about ten seconds that ends by itself."),
+    "demo": ("penstock.cli.demo", "demo", "A tour of about thirty seconds that ends by itself."),
 }
 SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,

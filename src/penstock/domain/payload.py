@@ -28,6 +28,8 @@ def _to_plain(value: Any) -> Any:
 
 def decode_hook(kind: type, value: Any) -> Any:
     """What msgspec cannot decode by itself: pydantic models."""
+    if kind is object:
+        return value
     validate = getattr(kind, "model_validate", None)
     if callable(validate):
         return validate(value)

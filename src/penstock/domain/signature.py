@@ -16,7 +16,7 @@ import msgspec
 from penstock.domain.errors import ConfigError, PayloadError
 from penstock.domain.payload import check_plain, decode_hook, encode_json
 
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Shape(Protocol):
@@ -145,7 +145,7 @@ def signature_of(function: Callable[..., Any], skip_first: bool) -> Signature:
     names = tuple(p.name for p in parameters)
     return Signature(
         names=names,
-        positional=tuple(p.name for p in parameters if p.kind in _POSITIONAL),
+        positional=tuple(p.name for p in parameters if p.kind in POSITIONAL),
         required=frozenset(p.name for p in parameters if p.default is p.empty),
         untyped=frozenset(name for name in names if _is_plain_hint(hints.get(name, Any))),
         decoder=_payload_decoder(function, fields),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from penstock.domain.errors import StoreError, WorkerRefused
 from penstock.store.contract import Store
@@ -21,11 +21,39 @@ LOOK_AGAIN_SECONDS = 5.0
 log = logging.getLogger("penstock.worker")
 
 
+class Together:
+    """What the claim loops of one worker know of each other: in burst mode they end together, when all are dry.
+
+    A loop that ended alone would leave a job waiting that another line still enqueues.
+    """
+
+    def __init__(self, executors: Sequence[Executor]) -> None:
+        self._executors = executors
+        self._dry: dict[int, int] = {}
+        self.taken = 0
+
+    @property
+    def idle(self) -> bool:
+        return all(executor.idle.is_set() for executor in self._executors)
+
+    async def until_idle(self) -> None:
+        for executor in self._executors:
+            await executor.idle.wait()
+
+    def note_dry(self, executor: Executor, taken: int) -> None:
+        """This line found nothing, by a claim that began with nothing running, after so many jobs were taken in all."""
+        self._dry[id(executor)] = taken
+
+    @property
+    def over(self) -> bool:
+        return self.idle and all(self._dry.get(id(executor)) == self.taken for executor in self._executors)
+
+
 class Claimer:
     """The claim loop. Prefetches only what the measured pace would begin within a few milliseconds."""
 
     def __init__(self, store: Store, executor: Executor, finisher: Finisher, settings: WorkerSettings,
-                 session: Callable[[], int], types: tuple[str, ...]) -> None:  # fmt: skip
+                 session: Callable[[], int], types: tuple[str, ...], together: Together) -> None:  # fmt: skip
         self._store = store
         self._executor = executor
         self._finisher = finisher
@@ -34,7 +62,7 @@ class Claimer:
         self._types = types
         self._loop = asyncio.get_running_loop()
         self._prefetch = 0
-        self.claimed = 0
+        self._together = together
         self._pace = 0.0
         self._paced_at = self._loop.time()
         self._paced_ended = 0
@@ -51,7 +79,7 @@ class Claimer:
                 await self._executor.room.wait()
                 continue
             self.hint.clear()
-            settled = self._executor.idle.is_set()
+            settled, taken = self._together.idle, self._together.taken
             if settled and self._settings.burst:
                 await self._finisher.flush()  # A retry that is due at once must be seen by the last claim.
             session = self._session()
@@ -68,9 +96,9 @@ class Claimer:
                     raise
                 await patience.wait("could not claim", error)
                 continue
-            self.claimed += len(claimed.jobs)
+            self._together.taken += len(claimed.jobs)
             self._executor.take(claimed.jobs, claimed.claimed_at)
-            if len(claimed.jobs) < want and await self._dry(claimed, settled):
+            if len(claimed.jobs) < want and await self._dry(claimed, taken if settled else None):
                 return
 
     def _demand(self) -> int:
@@ -107,10 +135,12 @@ class Claimer:
                 log.warning("the last claim before stopping failed: %s", error)
             raise
 
-    async def _dry(self, claimed: Claimed, settled: bool) -> bool:
+    async def _dry(self, claimed: Claimed, taken: int | None) -> bool:
         """Nothing more to claim. True in burst mode when all is done; otherwise returns when there may be news."""
-        if self._settings.burst and settled and not claimed.jobs:
-            return True
+        if self._settings.burst and taken is not None and not claimed.jobs:
+            self._together.note_dry(self._executor, taken)
+            if self._together.over:
+                return True
         timeout = LOOK_AGAIN_SECONDS
         if claimed.next_due_at is not None:
             timeout = min(timeout, max(0.0, (claimed.next_due_at - claimed.claimed_at) / 1e6))
@@ -121,7 +151,7 @@ class Claimer:
         return False
 
     async def _hint_or_idle(self, timeout: float) -> None:
-        idle = asyncio.ensure_future(self._executor.idle.wait())
+        idle = asyncio.ensure_future(self._together.until_idle())
         hint = asyncio.ensure_future(self.hint.wait())
         try:
             await asyncio.wait({idle, hint}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)

@@ -10,7 +10,7 @@ from penstock.client import Client
 from penstock.domain.registry import Registry
 from penstock.observe import logs
 from penstock.store.contract import Store
-from penstock.worker.claimer import Claimer
+from penstock.worker.claimer import Claimer, Together
 from penstock.worker.executor import Executor, Quota
 from penstock.worker.finisher import Finisher
 from penstock.worker.frames import Start
@@ -47,8 +47,9 @@ class Crew:
             Executor(line, registry, self.outcomes, self.hooks, self._processes, resources, quota, failed)
             for line in lines
         ]
+        together = Together(self._executors)
         self.claimers = [
-            Claimer(store, executor, self.finisher, settings, session, executor.line.types)
+            Claimer(store, executor, self.finisher, settings, session, executor.line.types, together)
             for executor in self._executors
         ]
 
@@ -58,20 +59,17 @@ class Crew:
             await self._processes.open()
 
     async def claim(self) -> None:
-        """Claim until cancelled; in burst mode, until no line finds anything after all the others have ended."""
-        while True:
-            before = [claimer.claimed for claimer in self.claimers]
-            await self._claim_once()
-            if before == [claimer.claimed for claimer in self.claimers] or len(before) == 1:
-                return
-
-    async def _claim_once(self) -> None:
+        """Claim until cancelled; in burst mode, until no line finds anything and nothing runs."""
+        loops = [asyncio.ensure_future(claimer.run()) for claimer in self.claimers]
         try:
-            async with asyncio.TaskGroup() as group:
-                for claimer in self.claimers:
-                    group.create_task(claimer.run())
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from None
+            await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for loop in loops:
+                loop.cancel()
+            await asyncio.wait(loops)
+        for error in [loop.exception() for loop in loops if not loop.cancelled()]:
+            if error is not None:
+                raise error
 
     def hint(self) -> None:
         """There may be something new to claim."""
@@ -130,11 +128,10 @@ def start_of(
         return None
     modules = sorted({declaration.function.__module__ for declaration in registry if declaration.runner == "process"})
     return Start(
-        path=path,
+        path=[place for place in path if isinstance(place, str)],
         app=app(),
         modules=modules,
         types=types,
-        worker_id=settings.worker_id,
         max_jobs=settings.max_jobs,
         max_memory=settings.max_memory,
         log=logs.configured,

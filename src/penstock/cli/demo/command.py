@@ -11,29 +11,38 @@ from penstock.cli.guard import INTERRUPTED, guarded
 
 @guarded
 def demo(
+    scene: Annotated[
+        list[str] | None, typer.Option("--scene", help="Play only this scene; may be given several times.")
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the store, to look at it with other commands.")] = False,
 ) -> None:
-    """A tour of about ten seconds: jobs run, fail, are retried, die and are counted. Ends by itself.
+    """A tour of about thirty seconds: jobs run, fail, are retried, killed, recovered and counted. Ends by itself.
 
     The store is a file in a temporary folder, removed at the end unless --keep is given.
 
     \b
     penstock demo
+    penstock demo --scene killed
     penstock demo --keep
     """
     import asyncio
     import logging
+    import os
     import shutil
     import tempfile
 
     from penstock.cli.demo.summary import print_summary
-    from penstock.cli.demo.tour import Tour
 
     # The screen tells what happens; the worker's log would only get in its way.
     logging.getLogger("penstock").addHandler(logging.NullHandler())
     folder = tempfile.mkdtemp(prefix="penstock-demo-")
+    # Before the jobs are imported: here, in child processes and in the workers of the tour.
+    os.environ["PENSTOCK_STORE"] = f"sqlite:///{folder}/jobs.db"
     try:
-        tour = Tour(folder)
+        from penstock.cli.demo.scenes import chosen
+        from penstock.cli.demo.tour import Tour
+
+        tour = Tour(chosen(scene))
         try:
             finished = asyncio.run(tour.run())
             if finished:

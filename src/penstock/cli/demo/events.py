@@ -1,46 +1,64 @@
-"""What has happened since the last look, as the store tells it."""
+"""What has happened to the jobs of a scene since the last look, in words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from penstock.cli.output import clean, one_line
 from penstock.domain.job import Job, State
-from penstock.store.contract import Store
-from penstock.store.params import ListJobs
-
-JOBS_MAX = 100
 
 
 class Events:
     """Compares the jobs with how they were before; one line for each that has changed."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self) -> None:
         self._before: dict[str, tuple[State, int]] = {}
 
-    async def news(self) -> list[str]:
-        jobs = await self._store.list_jobs(ListJobs(limit=JOBS_MAX))
+    def news(self, jobs: Sequence[Job]) -> list[str]:
         lines = []
-        for job in reversed(jobs):
-            now = (job.state, job.attempt)
-            before = self._before.get(job.id)
-            if now != before and (line := _line(job, before)) is not None:
+        for job in jobs:
+            before, now = self._before.get(job.id), (job.state, job.attempt)
+            if before is not None and before[0] is State.RUNNING and job.attempt > before[1]:
+                lines.append(_failed(job))  # It was tried again before anybody looked.
+            if now != before and (line := _line(job)) is not None:
                 lines.append(line)
             self._before[job.id] = now
         return lines
 
 
-def _line(job: Job, before: tuple[State, int] | None) -> str | None:
-    what = f"{job.type:<14} {job.id[9:18]}"
-    said = clean(one_line(job.error.message if job.error else str(job.result)))
+def about(job: Job) -> str:
+    """What a job is about: the first thing in its payload."""
+    values = list(job.payload.values()) if isinstance(job.payload, dict) else [job.payload]
+    return clean(one_line(str(values[0]))) or "(empty)" if values else ""
+
+
+def word(job: Job) -> str:
+    """The last thing that is known of it: its result or its last error."""
+    if job.state is State.COMPLETED:
+        return clean(one_line(str(job.result)))
+    return clean(one_line(job.error.message)) if job.error else ""
+
+
+def _what(job: Job) -> str:
+    return f"{job.type:<14} {about(job):<14}"
+
+
+def _failed(job: Job) -> str:
+    return f"{_what(job)}  failed, will be tried again: {clean(one_line(job.error.message)) if job.error else ''}"
+
+
+def _line(job: Job) -> str | None:
+    tries = f" at attempt {job.attempt}" if job.attempt > 1 else ""
     match job.state:
         case State.COMPLETED:
-            tries = f" at attempt {job.attempt}" if job.attempt > 1 else ""
-            return f"{what}  completed{tries}: {said}"
-        case State.DEAD if job.error is not None:
-            return f"{what}  dead after {job.attempt} of {job.max_attempts}: {said}"
-        case State.SCHEDULED if job.attempt and job.error is not None:
-            return f"{what}  failed, will be tried again: {said}"
-        case State.RUNNING if before is None or before[0] is not State.RUNNING:
-            return f"{what}  running"
+            return f"{_what(job)}  completed{tries}: {word(job)}"
+        case State.DEAD:
+            return f"{_what(job)}  dead after {job.attempt} of {job.max_attempts}: {word(job)}"
+        case State.SCHEDULED if job.attempt:
+            return _failed(job)
+        case State.SCHEDULED:
+            return f"{_what(job)}  scheduled"
+        case State.RUNNING:
+            return f"{_what(job)}  running{tries}"
         case _:
             return None

@@ -1,72 +1,106 @@
-"""How the tour looks: a live table on a terminal, plain lines elsewhere."""
+"""How a scene looks: a live table of its jobs on a terminal, a line per event elsewhere."""
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 import typer
 
-from penstock.cli.counts import by_state
-from penstock.cli.output import console, state_text, table
+from penstock.cli.demo.events import Events, about, word
+from penstock.cli.output import console, show, state_text, table, text
+from penstock.domain.job import FINAL, Job
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group
     from rich.live import Live
+    from rich.table import Table
+    from rich.text import Text
 
-    from penstock.store.params import Count
-
-EVENTS_SHOWN = 12
+BAR_WIDTH = 24
 
 
 class Screen(Protocol):
-    def update(self, counts: list[Count], news: list[str]) -> None: ...
+    def update(self, jobs: Sequence[Job]) -> None: ...
+    def say(self, line: str) -> None: ...
 
 
 @contextmanager
-def screen() -> Iterator[Screen]:
+def screen(began: float) -> Iterator[Screen]:
+    """For the length of a scene. On a terminal its last picture stays."""
     out = console()
     if not out.is_terminal:
-        yield Lines()
+        yield Lines(began)
         return
     from rich.live import Live
 
-    with Live(console=out, auto_refresh=False, transient=True) as live:
-        yield LiveTable(live, out)
+    with Live(console=out, auto_refresh=False) as live:
+        yield LiveTable(live)
+
+
+def announce(place: str, title: str, says: str) -> None:
+    """The heading of a scene."""
+    from rich.text import Text
+
+    show("", Text.assemble(f"{place}  ", (f"{title}: ", "bold"), says))
 
 
 class Lines:
-    """One line per event, with the seconds since the start."""
+    """One line per event, with the seconds since the start of the tour."""
 
-    def __init__(self) -> None:
-        self._started = time.monotonic()
+    def __init__(self, began: float) -> None:
+        self._began = began
+        self._events = Events()
 
-    def update(self, counts: list[Count], news: list[str]) -> None:
-        for line in news:
-            typer.echo(f"{time.monotonic() - self._started:5.1f} s  {line}")
+    def update(self, jobs: Sequence[Job]) -> None:
+        for line in self._events.news(jobs):
+            self.say(line)
+
+    def say(self, line: str) -> None:
+        typer.echo(f"{time.monotonic() - self._began:5.1f} s  {line}")
 
 
 class LiveTable:
-    """Counts by state and the last events, drawn in place."""
+    """The jobs of the scene, drawn in place, and what was said about them."""
 
-    def __init__(self, live: Live, out: Console) -> None:
+    def __init__(self, live: Live) -> None:
         self._live = live
-        self._out = out
-        self._events: deque[str] = deque(maxlen=EVENTS_SHOWN)
+        self._said: list[str] = []
+        self._jobs: Sequence[Job] = ()
 
-    def update(self, counts: list[Count], news: list[str]) -> None:
-        self._events.extend(line[: self._out.width - 2] for line in news)
-        self._live.update(self._drawn(counts), refresh=True)
-
-    def _drawn(self, counts: list[Count]) -> Group:
+    def update(self, jobs: Sequence[Job]) -> None:
         from rich.console import Group
         from rich.text import Text
 
-        made = table("state", "jobs", "")
-        for state, jobs in by_state(counts).items():
-            if state != "blocked":
-                made.add_row(state_text(state), str(jobs), Text("█" * min(jobs, 40), style=state_text(state).style))
-        return Group(made, Text(), *(Text(f"  {line}") for line in self._events))
+        self._jobs = jobs
+        self._live.update(Group(_rows(jobs), *(Text(f"  {line}", style="bold") for line in self._said)), refresh=True)
+
+    def say(self, line: str) -> None:
+        self._said.append(line)
+        self.update(self._jobs)
+
+
+def _rows(jobs: Sequence[Job]) -> Table:
+    from rich.text import Text
+
+    made = table("", "", "", "", "")
+    made.show_header = False
+    for job in jobs:
+        tries = f"attempt {job.attempt}" if job.attempt > 1 else ""
+        made.add_row(Text(f"  {job.type}"), text(about(job), 20), state_text(job.state), tries, _last(job))
+    return made
+
+
+def _last(job: Job) -> Text:
+    """A bar while it runs and says how far it is; otherwise what it said last."""
+    from rich.text import Text
+
+    percent = job.progress.percent if job.progress else None
+    if job.state in FINAL or percent is None:
+        return text(word(job), 70)
+    full = round(BAR_WIDTH * min(percent, 100) / 100)
+    phase = job.progress.phase if job.progress and job.progress.phase else ""
+    return Text.assemble(
+        ("█" * full, "green"), ("░" * (BAR_WIDTH - full), "dim"), f" {percent:3.0f} %  ", text(phase, 30)
+    )

@@ -28,6 +28,7 @@ what to try next
   penstock jobs list --store sqlite:///jobs.db                 what there is
   penstock counts --by type --store sqlite:///jobs.db          how much there is
   penstock dead list --store sqlite:///jobs.db                 what has failed for good
+  penstock doctor --store sqlite:///jobs.db                    whether all is well with it
   penstock --help                                              everything else
 """
 

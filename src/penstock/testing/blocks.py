@@ -1,0 +1,52 @@
+"""The blocks that put an app into a private world: a throw-away store, and fake time."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import cast
+from urllib.parse import quote
+
+from penstock.app import App
+from penstock.domain.errors import ConfigError
+from penstock.store.contract import Store
+from penstock.store.open import open_store
+from penstock.testing.clock import FakeClock
+from penstock.testing.jobs import Sandbox
+from penstock.testing.watched import WatchedStore
+
+
+@contextmanager
+def sandbox(app: App, *, clock: FakeClock | None = None) -> Iterator[Sandbox]:
+    """The app on a private, empty store and on fake time, for the length of the block. Its own store is not touched."""
+    if not isinstance(app, App):
+        raise ConfigError(f"sandbox() takes a penstock.App, not {type(app).__name__}: sandbox(app)")
+    clock = clock or FakeClock()
+    folder = tempfile.mkdtemp(prefix="penstock-sandbox-")
+    try:
+        store = open_store(f"sqlite:///{quote(folder)}/jobs.db?synchronous=normal", clock=clock, random=random.random)
+        watched = WatchedStore(store, clock)
+        made = Sandbox(app, watched, clock)
+        _open.append(made)
+        try:
+            with app._in_place(cast(Store, watched), clock):
+                yield made
+        finally:
+            _open.remove(made)
+            store.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def inline(app: App, *, strict: bool = True) -> Iterator[Sandbox]:
+    """A sandbox in which every enqueue runs its job to the end before it returns. Joins a sandbox that is open."""
+    opened = next((made for made in reversed(_open) if made.app is app), None)
+    with nullcontext(opened) if opened is not None else sandbox(app) as made, made.inline(strict=strict):
+        yield made
+
+
+_open: list[Sandbox] = []
