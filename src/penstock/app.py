@@ -8,7 +8,19 @@ import random
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypedDict, TypeVar, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Never,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from penstock.client import Client, JobCall, JobHandle, as_calls, refuse_in_loop
 from penstock.config.load import Config, load
@@ -166,7 +178,7 @@ class App:
 
     def batch_job(
         self,
-        *,
+        *bare: Never,
         size: int = 32,
         wait: Duration = "50ms",
         name: str | None = None,
@@ -179,6 +191,8 @@ class App:
         The handler takes a list of items and returns a list with one outcome each; Failed(error) for one that failed.
         Enqueue takes one item, and the job's result is one outcome.
         """
+        if bare:
+            raise ConfigError("@app.batch_job needs its parentheses: @app.batch_job(size=32, wait='50ms')")
 
         def declare(function: Any) -> JobType[Any, Any, Any, Any]:
             return self._add(

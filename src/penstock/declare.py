@@ -6,14 +6,21 @@ import inspect
 import typing
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as SequenceABC
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.client import checked_options
 from penstock.domain.duration import Duration, parse_duration
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import Options
 from penstock.domain.registry import Batching, Declaration, Runner
-from penstock.domain.signature import decodable, handler_hints, result_type_of, shape_of_one, signature_of
+from penstock.domain.signature import (
+    POSITIONAL,
+    decodable,
+    handler_hints,
+    result_type_of,
+    shape_of_one,
+    signature_of,
+)
 from penstock.worker.batches import Failed
 from penstock.worker.context import BatchContext, Context
 from penstock.worker.handler import HOOKS, Handler
@@ -32,7 +39,11 @@ def declare_function(
     **options: Any,
 ) -> Declaration:
     """A job whose handler is a function: its parameters are the payload."""
-    _check_function(function, "@app.job")
+    _check_function(function, "@app.job takes a function or a subclass of penstock.Handler; app.register takes objects")
+    if _first_is(function, BatchContext):
+        raise ConfigError(
+            f"{function.__qualname__} takes a BatchContext: declare it with @app.batch_job, or take Context"
+        )
     wants_context = _first_is(function, Context)
     return Declaration(
         name=name or function.__name__,
@@ -59,7 +70,7 @@ def declare_batch(
     **options: Any,
 ) -> Declaration:
     """A job whose handler takes a list of items, each the payload of one job, and returns a list of outcomes."""
-    _check_function(function, "@app.batch_job")
+    _check_function(function, "@app.batch_job takes a function")
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= BATCH_SIZE_MAX:
         raise ConfigError(f"size={size!r} is not possible: a whole number from 1 to {BATCH_SIZE_MAX}")
     wants_context = _first_is(function, BatchContext)
@@ -91,12 +102,12 @@ def declare_handler(
     process = handler.process
     if kind.process is Handler.process:
         raise ConfigError(f"{kind.__qualname__} has no process(): define it with (self, ctx, data)")
-    _check_function(process, f"process of {kind.__name__}")
+    _check_function(process, f"{kind.__qualname__}.process must be a function")
     parameters = list(inspect.signature(process).parameters.values())
     if len(parameters) != 2 or any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in parameters):
         raise ConfigError(f"{kind.__qualname__}.process takes (self, ctx, data), and nothing else")
-    hints = handler_hints(process)
-    data, result = _handler_types(kind)
+    hints = {name: hint for name, hint in handler_hints(process).items() if not _has_variables(hint)}
+    data, result = (Any if _has_variables(one) else one for one in _handler_types(kind))
     return Declaration(
         name=name or kind.__name__,
         function=process,
@@ -124,9 +135,9 @@ def new_handler(kind: type[Handler[Any, Any]]) -> Handler[Any, Any]:
     return kind()
 
 
-def _check_function(function: Any, where: str) -> None:
+def _check_function(function: Any, rule: str) -> None:
     if not inspect.isroutine(function):
-        raise ConfigError(f"{where} takes a function or a subclass of penstock.Handler, not {function!r}")
+        raise ConfigError(f"{rule}; this is {function!r}")
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         raise ConfigError(f"{function.__qualname__} is a generator; a handler returns once: return a list")
 
@@ -174,8 +185,9 @@ def _check_importable(function: Callable[..., Any]) -> None:
 def _item_type(function: Callable[..., Any], wants_context: bool) -> Any:
     parameters = list(inspect.signature(function).parameters.values())[1 if wants_context else 0 :]
     name = function.__qualname__
-    if len(parameters) != 1:
-        raise ConfigError(f"{name} takes {len(parameters)} parameters: a batch handler takes one list of items")
+    if len(parameters) != 1 or parameters[0].kind not in POSITIONAL:
+        takes = ", ".join(str(parameter) for parameter in parameters)
+        raise ConfigError(f"{name} takes ({takes}): a batch handler takes one list of items, or (BatchContext, list)")
     hint = handler_hints(function).get(parameters[0].name)
     if typing.get_origin(hint) not in (list, SequenceABC):
         raise ConfigError(
@@ -196,13 +208,27 @@ def _outcome_type(function: Callable[..., Any]) -> Any:
     return decodable(typing.Union[tuple(kinds)]) if kinds else None  # noqa: UP007 — the kinds are known at run time
 
 
-def _handler_types(kind: type) -> tuple[Any, Any]:
-    """The types that a class names in Handler[Data, Result], for what its process() leaves out."""
-    for base in getattr(kind, "__orig_bases__", ()):
-        if typing.get_origin(base) is Handler:
-            data, result = typing.get_args(base)
-            return data, result
-    return Any, Any
+def _has_variables(hint: Any) -> bool:
+    """Whether a type is not known here: a type variable, or made of some."""
+    return isinstance(hint, TypeVar) or bool(getattr(hint, "__parameters__", ()))
+
+
+def _handler_types(kind: Any) -> tuple[Any, Any]:
+    """The types that a class names in Handler[Data, Result], itself or through its bases."""
+    made = typing.get_origin(kind) or kind
+    if made is Handler:
+        data, result = typing.get_args(kind) or (Any, Any)
+        return data, result
+    given = dict(zip(getattr(made, "__parameters__", ()), typing.get_args(kind), strict=False))
+    base = next(base for base in _bases(made) if issubclass(typing.get_origin(base) or base, Handler))
+    data, result = (given.get(one, one) for one in _handler_types(base))
+    return data, result
+
+
+def _bases(kind: type) -> tuple[Any, ...]:
+    """The bases as they are written, with what is in their brackets."""
+    bases: tuple[Any, ...] = kind.__dict__.get("__orig_bases__", kind.__bases__)
+    return bases
 
 
 def _hooked(kind: type) -> frozenset[str]:

@@ -8,6 +8,7 @@ import pytest
 
 from penstock import App, State, Tenant
 from tests.cli.conftest import Call, Shell, run_all
+from tests.cli.life import Life
 
 UNKNOWN = "01980000-0000-7000-8000-000000000000"
 STORE = ("--store", "sqlite:///jobs.db")
@@ -88,6 +89,34 @@ def test_show_tells_everything(call: Call, app: App) -> None:
     assert "history" in told
 
 
+def test_progress_is_shown_and_noted(call: Call, app: App) -> None:
+    life = Life(app, app.enqueue("greet", {"name": "x"}).id)
+    for said, shown, noted in (
+        ('{"percent":12.5,"phase":"reading"}', "12.5 % reading", "12.5 % reading"),
+        ('{"phase":"connecting"}', "connecting", "connecting"),
+        ('{"percent":0}', "0 %", "0 %"),
+        ('{"percent":40,"data":{"rows":[1,2]}}', '40 % {"rows":[1,2]}', "40 %"),
+        ('{"data":{"rows":3}}', '{"rows":3}', '{"rows":3}'),
+        ('{"phase":"a\\u001b[31m\\nb"}', "a\\x1b[31m b", "a\\x1b[31m b"),
+    ):
+        life.says(said)
+        lines = call("jobs", "show", life.job_id).out.splitlines()
+        (line,) = [line for line in lines if line.startswith("progress ")]
+        assert line.split(None, 1)[1] == shown
+        assert call("jobs", "list").out.splitlines()[1].rstrip().endswith(noted)
+    told = call("jobs", "show", life.job_id, "--json").json
+    assert told["progress"] == {"phase": "a\x1b[31m\nb"}
+
+
+def test_the_note_of_another_try_is_its_progress_and_not_the_last_error(call: Call, app: App) -> None:
+    life = Life(app, app.enqueue("greet", {"name": "x"}).id)
+    life.fails("the first")
+    assert "ValueError: the first" in call("jobs", "list").out
+    life.begins()
+    life.says('{"percent":40}')
+    assert call("jobs", "list").out.splitlines()[1].rstrip().endswith("40 %")
+
+
 def test_show_tells_the_history_of_a_retried_job(call: Call, app: App, dead: Callable[[int], list[str]]) -> None:
     (job_id,) = dead(1)
     call("jobs", "retry", job_id)
@@ -130,58 +159,6 @@ def test_a_running_job_is_asked_to_stop_and_watch_sees_it_end(shell: Shell, proj
     worker.signal(signal.SIGTERM)
     assert worker.end().code == 0
     app.close()
-
-
-def test_watch_follows_to_the_result(shell: Shell, project: Path) -> None:
-    app = App(f"sqlite:///{project}/jobs.db")
-    job = app.enqueue("wait_for_file", {"path": str(project / "go")})
-    watcher = shell.start("jobs", "watch", job.id, *STORE)
-    watcher.wait_for("wait_for_file pending")
-    worker = shell.start("worker", "tasks:app", "--burst")
-    watcher.wait_for("40 % waiting")
-    (project / "go").touch()
-    ended = watcher.end()
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out.endswith('completed: "found"\n')
-    assert worker.end().code == 0
-    app.close()
-
-
-def test_watching_a_job_that_has_ended_answers_at_once(call: Call, app: App, dead: Callable[[int], list[str]]) -> None:
-    (job_id,) = dead(1)
-    assert call("jobs", "watch", job_id).code == 1
-    done = app.enqueue("greet", {"name": "x"})
-    run_all(app)
-    outcome = call("jobs", "watch", done.id, "--json")
-    assert (outcome.code, outcome.json["result"]) == (0, "hello x")
-
-
-def test_watch_draws_a_bar_on_a_terminal(shell: Shell, app: App) -> None:
-    job = app.enqueue("greet", {"name": "x"})
-    run_all(app)
-    outcome = shell.run_on_terminal("jobs", "watch", job.id, *STORE)
-    assert outcome.code == 0
-    assert 'completed: "hello x"' in outcome.out
-
-
-def test_ctrl_c_leaves_a_watched_job_alone(shell: Shell, app: App) -> None:
-    job = app.enqueue("greet", {"name": "x"})
-    watcher = shell.start("jobs", "watch", job.id, *STORE)
-    watcher.wait_for("greet pending")
-    watcher.signal(signal.SIGINT)
-    ended = watcher.end()
-    assert (ended.code, ended.err) == (130, "")
-    assert job.state() is State.PENDING
-
-
-def test_a_watched_job_that_keeps_no_outcome_ends_with_a_word(shell: Shell, app: App) -> None:
-    job = app.enqueue("greet", {"name": "x"}, remove_on_complete=True)
-    watcher = shell.start("jobs", "watch", job.id, *STORE)
-    watcher.wait_for("greet pending")
-    run_all(app)
-    ended = watcher.end()
-    assert ended.code == 1
-    assert "no longer stored" in ended.err
 
 
 def test_only_dead_jobs_are_retried(call: Call, app: App, dead: Callable[[int], list[str]]) -> None:

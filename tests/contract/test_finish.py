@@ -60,6 +60,22 @@ def test_progress_survives_the_end_unless_a_last_one_is_given(world: World, sess
     assert found == [Progress(50), Progress(100), Progress(50)]
 
 
+@pytest.mark.parametrize("event", [Event.FAIL, Event.CANCEL])
+def test_the_last_progress_of_a_failed_attempt_is_kept(world: World, session: int, event: Event) -> None:
+    job_id = world.add()
+    claim = world.claim_one(session)
+    world.progress(claim, '{"percent":50}')
+    world.end(claim, event, progress='{"percent":70,"phase":"last"}')
+    assert world.read(job_id).progress == Progress(70, "last")
+
+
+def test_the_next_attempt_begins_without_progress(world: World, session: int) -> None:
+    job_id = world.add()
+    world.end(world.claim_one(session), Event.BACK_OFF, progress='{"percent":70}')
+    world.start(world.claim_one(session))
+    assert world.read(job_id).progress is None
+
+
 # Ends
 
 
@@ -105,6 +121,18 @@ def test_back_off_waits_with_the_attempt_spent(world: World, session: int) -> No
     world.clock.advance(0.1)
     claim = world.claim_one(session)
     assert (claim.id, claim.attempt) == (job_id, 2)
+
+
+@pytest.mark.parametrize("event", [Event.FAIL, Event.BACK_OFF])
+def test_an_attempt_that_took_its_process_along_is_counted_apart(world: World, session: int, event: Event) -> None:
+    job_id = world.add()
+    world.end(world.claim_one(session), event, error=error_text("died"), crash=True)
+    assert (world.read(job_id).attempt, world.read(job_id).crashes) == (1, 1)
+    if event is Event.BACK_OFF:
+        claim = world.claim_one(session)
+        assert (claim.attempt, claim.crashes) == (2, 1)
+        world.end(claim, event)
+        assert (world.read(job_id).attempt, world.read(job_id).crashes) == (2, 1)
 
 
 def test_release_gives_back_the_attempt(world: World, session: int) -> None:

@@ -7,7 +7,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, assert_type
 
 from penstock import Context, Exponential, Fixed, JobCall, JobHandle, Resources, State, Tenant, Unique
-from tests.typing.declarations import app, clean_up, count_words, resize, send_email
+from tests.typing.declarations import (
+    Text,
+    app,
+    clean_up,
+    consolidate,
+    count_words,
+    embed,
+    length,
+    length_again,
+    measure,
+    resize,
+    send_email,
+)
 
 
 def enqueue_plainly() -> None:
@@ -64,3 +76,17 @@ def call_directly(ctx: Context) -> None:
     email.close()
     words.close()
     ctx.enqueue(count_words.bind("one"))
+
+
+def classes(ctx: Context) -> None:
+    assert_type(consolidate.enqueue(Text("a")), JobHandle[list[float]])
+    assert_type(consolidate.using(priority=1).enqueue(Text("a")).result(), list[float])
+    assert_type(length.enqueue("a"), JobHandle[int])
+    assert_type(length_again.bind("a"), JobCall[int])
+    ctx.enqueue(consolidate.bind(Text("a")))
+
+
+async def batches() -> None:
+    assert_type(await embed.aenqueue(Text("a")), JobHandle[list[float]])
+    assert_type(measure.enqueue("a").result(), int)
+    await app.aenqueue_many(embed.bind(Text(text)) for text in ("a", "b"))

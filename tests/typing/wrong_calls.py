@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from penstock import Context
-from tests.typing.declarations import app, clean_up, count_words, resize, send_email
+from penstock import Context, Handler
+from tests.typing.declarations import (
+    Consolidate,
+    Text,
+    app,
+    clean_up,
+    consolidate,
+    count_words,
+    embed,
+    length,
+    measure,
+    resize,
+    send_email,
+)
 
 
 def enqueue_plainly() -> None:
@@ -55,6 +67,37 @@ def call_directly(ctx: Context) -> None:
     count_words(ctx, "one").close()  # error: mypy[arg-type,call-arg] pyright[reportCallIssue]
     resize("cat.png", width="100")  # error: mypy[arg-type] pyright[reportArgumentType]
     clean_up(ctx, 1)  # error: mypy[call-arg] pyright[reportCallIssue]
+
+
+def classes(ctx: Context) -> None:
+    consolidate.enqueue("a")  # error: mypy[arg-type] pyright[reportArgumentType]
+    consolidate.enqueue()  # error: mypy[call-arg] pyright[reportCallIssue]
+    consolidate.enqueue(ctx, Text("a"))  # error: mypy[arg-type,call-arg] pyright[reportCallIssue]
+    consolidate.enqueue(Text("a")).result().upper()  # error: mypy[attr-defined] pyright[reportAttributeAccessIssue]
+    length.bind(7)  # error: mypy[arg-type] pyright[reportArgumentType]
+    app.register(Consolidate)  # error: mypy[arg-type] pyright[reportArgumentType]
+    app.register(Consolidate(1.0), atempts=5)  # error: mypy[call-arg] pyright[reportCallIssue]
+    app.register(count_words)  # error: mypy[arg-type] pyright[reportArgumentType]
+
+
+def batches() -> None:
+    embed.enqueue("a")  # error: mypy[arg-type] pyright[reportArgumentType]
+    embed.enqueue([Text("a")])  # error: mypy[arg-type] pyright[reportArgumentType]
+    embed.enqueue(Text("a")).result().strip()  # error: mypy[attr-defined] pyright[reportAttributeAccessIssue]
+    measure.enqueue(7)  # error: mypy[arg-type] pyright[reportArgumentType]
+    app.batch_job(size="32")  # error: mypy[arg-type] pyright[reportArgumentType]
+
+
+class WrongHook(Handler[str, int]):
+    def is_retryable(self, error: OSError) -> bool:  # error: mypy[override] pyright[reportIncompatibleMethodOverride]
+        return True
+
+    def on_complete(self, ctx: Context) -> None: ...  # error: mypy[override] pyright[reportIncompatibleMethodOverride]
+
+
+@app.batch_job()  # error: mypy[arg-type] pyright[reportArgumentType,reportCallIssue]
+def not_a_list(items: list[str]) -> int:
+    return len(items)
 
 
 @app.job(atempts=5)  # error: mypy[call-overload,untyped-decorator] pyright[reportCallIssue]

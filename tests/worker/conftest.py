@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from penstock import App
+from tests.worker.process_jobs import store_in
 
 
 @pytest.fixture
@@ -15,3 +17,29 @@ def app(tmp_path: Path) -> Iterator[App]:
     app = App(f"sqlite:///{tmp_path}/jobs.db")
     yield app
     app.close()
+
+
+@pytest.fixture
+def other_app(tmp_path: Path) -> Iterator[App]:
+    """Another program's app on the same store, such as the release before."""
+    other = App(f"sqlite:///{tmp_path}/jobs.db")
+    yield other
+    other.close()
+
+
+@pytest.fixture
+def process_app(tmp_path: Path) -> Iterator[App]:
+    """The app of process_jobs.py. No process that its worker started may be left, not even as a zombie."""
+    with store_in(tmp_path) as app:
+        yield app
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.fixture
+def diary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the handlers and the lifespan of process_jobs.py write down."""
+    path = tmp_path / "diary"
+    path.touch()
+    monkeypatch.setenv("PROCESS_JOBS_DIARY", str(path))
+    return path

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from penstock import App
+from penstock import App, JobHandle, State
 
 PATIENCE_SECONDS = 30.0
 
@@ -45,3 +45,10 @@ async def until(condition: Callable[[], object], what: str) -> None:
         while not condition():
             await asyncio.sleep(0.005)
     assert condition(), what
+
+
+async def until_state(job: JobHandle[Any], state: State) -> None:
+    """Wait until the store says so."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while await job.astate() is not state:
+            await asyncio.sleep(0.005)

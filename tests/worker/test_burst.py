@@ -127,7 +127,7 @@ def test_a_worker_whose_store_is_gone_says_so_whatever_the_number_of_lines(app: 
         return items
 
     @app.job
-    async def removes_the_store() -> None:
+    def removes_the_store() -> None:
         for file in tmp_path.glob("jobs.db*"):
             file.unlink()
 

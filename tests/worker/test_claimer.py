@@ -37,6 +37,8 @@ class StubExecutor:
         self.idle.set()
         self.taken = asyncio.Event()
 
+    def hurry(self) -> None: ...
+
     def take(self, claims: list[Claim], claimed_at_us: int) -> None:
         self.buffer.extend(claims)
         while self.buffer and len(self.active) < self.slots:

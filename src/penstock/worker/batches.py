@@ -73,8 +73,10 @@ class Batches:
         run.waiting = True
         alone = run.claim.crashes > 0 or 1 < run.claim.attempt == run.policy.attempts
         (self._alone if alone else self._gathered).append(run)
-        if alone or len(self._gathered) >= self._batching.size or self._timer is None:
+        if alone or len(self._gathered) >= self._batching.size:
             self._look()
+        else:  # Never at once: others that were claimed together with it are about to be added.
+            self._wake_at(run.started + (0.0 if self._hurried else self._batching.wait))
 
     def ended(self) -> None:
         """A call is over: the next one may begin."""
@@ -82,7 +84,7 @@ class Batches:
         self._look()
 
     def hurry(self) -> None:
-        """The worker stops: begin with what there is."""
+        """No more will come: begin with what there is."""
         self._hurried = True
         self._look()
 

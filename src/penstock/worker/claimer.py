@@ -145,6 +145,7 @@ class Claimer:
         if claimed.next_due_at is not None:
             timeout = min(timeout, max(0.0, (claimed.next_due_at - claimed.claimed_at) / 1e6))
         if self._settings.burst:
+            self._executor.hurry()
             await self._hint_or_idle(timeout)
         else:
             await self._hint_within(timeout)

@@ -313,9 +313,13 @@ class Executor:
         """Give back what was claimed and never begun, and let no batch wait any longer."""
         while self.buffer:
             self._outcomes.release(self.buffer.popleft(), "the worker stopped")
+        self.hurry()
+        self._note_idle()
+
+    def hurry(self) -> None:
+        """There is nothing to wait for: let batches begin with what they have."""
         if self._batches is not None:
             self._batches.hurry()
-        self._note_idle()
 
     def close(self) -> None:
         self._deadlines.close()

@@ -175,7 +175,7 @@ class Outcomes:
 
     def _after(self, run: Run, hook: str, *args: Any) -> None:
         """Call the hook once the outcome is stored: the last progress comes before it."""
-        if run.progress is not None and run.progress is not run.reported:
+        if run.progress is not None and run.progress != run.reported:
             self.progressed(run, run.progress)
         if hook in run.plan.declaration.hooked:
             self._finisher.after(run.claim.token, lambda: self._hooks.call(run, hook, *args))

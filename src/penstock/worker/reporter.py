@@ -47,9 +47,7 @@ class Reporter:
                 run.marked = True
 
     async def _save_progress(self) -> None:
-        news = [
-            (run, text) for run in self._crew.runs() if (text := run.progress) is not None and text is not run.reported
-        ]
+        news = [(run, text) for run in self._crew.runs() if (text := run.progress) is not None and text != run.reported]
         if news:
             await self._store.save_progress(SaveProgress([(run.claim.token, text) for run, text in news]))
             for run, text in news:

@@ -6,8 +6,8 @@ import pytest
 
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import Options
-from penstock.domain.signature import signature_of
 from penstock.domain.registry import Declaration, Registry
+from penstock.domain.signature import signature_of
 
 
 def handler(x: int) -> int:

@@ -6,16 +6,19 @@ import asyncio
 import json
 import logging
 from contextvars import copy_context
+from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock.client import JobCall
 from penstock.domain.clock import from_us
 from penstock.domain.errors import PayloadError, PayloadTooLarge, UsageError
+from penstock.domain.job import Progress
 from penstock.domain.options import Options, Policy, Tenant
-from penstock.domain.signature import signature_of
 from penstock.domain.registry import Declaration
+from penstock.domain.signature import signature_of
 from penstock.store.params import Claim, JobSpec
 from penstock.worker.context import Context, current, running
 from penstock.worker.run import Plan, Run
@@ -50,6 +53,15 @@ def test_the_last_attempt_is_final() -> None:
     assert Context(make_run(attempt=1, policy=Policy(attempts=1))).final
 
 
+def test_a_failure_that_is_decided_knows_whether_it_was_the_last() -> None:
+    run = make_run(attempt=1)
+    run.final = True
+    assert Context(run).final
+    run = make_run(attempt=3)
+    run.final = False
+    assert not Context(run).final
+
+
 def test_the_deadline_is_a_moment() -> None:
     run = make_run()
     run.deadline = 105.5
@@ -78,12 +90,28 @@ def test_progress_is_stored_as_json_the_newest_wins() -> None:
     assert json.loads(run.progress) == {"percent": 50, "phase": "half", "data": {"files": 3}}
 
 
-@pytest.mark.parametrize("percent", [-0.1, 100.1, float("nan"), float("inf")])
-def test_a_percentage_that_is_not_possible(percent: float) -> None:
+@pytest.mark.parametrize("percent", [-0.1, 100.1, float("nan"), float("inf"), True, "50", Decimal(50)])
+def test_a_percentage_that_is_not_possible(percent: Any) -> None:
     run = make_run()
-    with pytest.raises(PayloadError):
+    with pytest.raises(PayloadError, match=r"percent=.* is not possible: a number from 0 to 100"):
         Context(run).report(percent)
     assert run.progress is None
+
+
+def test_a_phase_is_a_text() -> None:
+    run = make_run()
+    wrong: Any = 5
+    with pytest.raises(PayloadError, match="phase=5 is not possible: a text"):
+        Context(run).report(phase=wrong)
+    assert run.progress is None
+
+
+@pytest.mark.parametrize(("percent", "stored"), [(100.00000000000001, 100), (-1e-17, 0), (100 / 3, 33.333), (7, 7)])
+def test_a_sum_of_floats_may_be_off_by_a_hair(percent: float, stored: float) -> None:
+    run = make_run()
+    Context(run).report(percent)
+    assert run.progress is not None
+    assert msgspec.json.decode(run.progress, type=Progress).percent == stored
 
 
 def test_progress_that_is_too_large_or_not_json() -> None:
@@ -102,6 +130,10 @@ def test_follow_ups_are_collected_in_order() -> None:
     assert list(run.follow_ups) == [first, second]
     with pytest.raises(UsageError, match="bind"):
         Context(run).enqueue("next")  # type: ignore[arg-type]
+    run.over = True
+    with pytest.raises(UsageError, match="this attempt has ended"):
+        Context(run).enqueue(first)
+    assert list(run.follow_ups) == [first, second]
 
 
 def test_the_current_context_anywhere_below_the_handler() -> None:

@@ -41,7 +41,8 @@ def test_values_in_plain_units() -> None:
     ("name", "value"),
     [
         ("concurrency", 0), ("concurrency", 10_001), ("concurrency", 1.5), ("poll_interval", 0), ("poll_interval", "x"),
-        ("heartbeat_interval", "-1s"), ("job_timeout", 0), ("types", "a,,b"), ("types", ""), ("types", 5), ("types", [1]), ("queues", []),
+        ("heartbeat_interval", "-1s"), ("job_timeout", 0), ("types", "a,,b"), ("types", ""),
+        ("types", 5), ("types", [1]), ("queues", []), ("max_jobs", 0), ("max_memory", "1Mi"), ("process_slots", 0),
         ("capabilities", "two words"), ("worker_id", "two words"), ("workers", 3),
     ],
 )  # fmt: skip

@@ -60,7 +60,7 @@ def _field(value: Any) -> str:
     import msgspec
 
     from penstock.cli.jobs.list import said
-    from penstock.cli.output import age, moment
+    from penstock.cli.output import age, moment, one_line
     from penstock.domain.job import Progress
     from penstock.domain.options import Tenant
 
@@ -75,7 +75,7 @@ def _field(value: Any) -> str:
             return value.org if value.workspace is None else f"{value.org}/{value.workspace}"
         case Progress():
             more = msgspec.json.encode(value.data).decode() if value.data else ""
-            return " ".join(dict.fromkeys([said(value), more])).strip()
+            return one_line(" ".join(dict.fromkeys([said(value), more])))
         case tuple():
             return ", ".join(value) or "-"
         case _:

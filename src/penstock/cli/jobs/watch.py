@@ -116,5 +116,8 @@ def _say_end(job: Job) -> None:
     if job.state is State.COMPLETED:
         typer.echo(f"completed: {clean(msgspec.json.encode(job.result).decode())}")
         return
-    error = f"; {job.error.type}: {job.error.message}" if job.error else ""
-    typer.echo(f"{job.state}: {clean(one_line(f'{job.reason or chr(45)}{error}'))}; see: penstock jobs show {job.id}")
+    why = [job.reason or ""]
+    if job.error is not None and job.error.message not in why:
+        why.append(f"{job.error.type}: {job.error.message}")
+    told = clean(one_line("; ".join(filter(None, why)))) or "-"
+    typer.echo(f"{job.state}: {told}; see: penstock jobs show {job.id}")
