@@ -15,6 +15,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -44,12 +45,13 @@ log = logging.getLogger("penstock.worker")
 
 
 def main() -> None:
-    """Serve the worker at the other end of the socket whose number is the first argument."""
+    """Serve the worker: the arguments are the number of the socket and the worker's process id."""
     if sys.stderr is not None:
         faulthandler.enable()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)  # Only the worker decides; a handler of ours is not inherited by exec.
-    Server(Wire(socket.socket(fileno=int(sys.argv[1])))).serve()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: None)  # Only the worker decides; a handler of ours is not inherited by exec.
+    number, worker = map(int, sys.argv[1:3])
+    Server(Wire(socket.socket(fileno=number), worker)).serve()
 
 
 class Server:
@@ -112,21 +114,19 @@ class Server:
             closing = asyncio.Event()
             async with app.lifespan() as self._resources:
                 opened.set_result((asyncio.get_running_loop(), closing))
-                await closing.wait()
+                try:
+                    await closing.wait()
+                finally:
+                    self._broken = not closing.is_set()
 
         try:
             asyncio.run(live())
         except BaseException as error:
             if opened.done():
-                self._break(error)
+                log.error("the event loop of a child process has ended; the process is replaced", exc_info=error)
+                self._inbox.put(None)
             else:
                 opened.set_exception(error)
-
-    def _break(self, error: BaseException) -> None:
-        """The loop has ended before it was told to: take no more work."""
-        log.error("the event loop of a child process has ended; the process is replaced", exc_info=error)
-        self._broken = True
-        self._inbox.put(None)
 
     # Calls
 
@@ -197,18 +197,30 @@ async def _caught(handler: Coroutine[Any, Any, Any]) -> Outcome:
 
 def load(start: Start) -> Any:
     """The app, imported as the worker imported it, with a handler for every type."""
+    global loading
     sys.path[:] = start.path
     if start.log is not None:
         logs.configure(*start.log, processes=True)
     module, name = start.app
+    loading = True
     app = getattr(importlib.import_module(module), name)
     for other in start.modules:
         importlib.import_module(other)
+    loading = False
     for job in start.types:
         _declared(app.registry, job)
     if start.refusal is not None:
         app._store = RefusedStore(start.refusal)
     return app
+
+
+def _problem(error: BaseException) -> str:
+    """Why the app could not be loaded, and where."""
+    if isinstance(error, ConfigError):
+        return str(error)
+    stack = traceback.extract_tb(error.__traceback__)
+    places = [f"{at.filename}:{at.lineno}" for at in stack if not at.filename.startswith("<frozen ")]
+    return f"{type(error).__name__}: {error} (at {places[-1]})"
 
 
 def _declared(registry: Any, name: str) -> Declaration:
@@ -221,6 +233,7 @@ def _declared(registry: Any, name: str) -> Declaration:
 
 
 def _told(run: Run, result: Any, error: BaseException | None) -> Done | Raised:
+    run.over = True
     if error is None:
         try:
             text = None if result is None else encode_json(result, f"the result of {run.claim.type}")

@@ -20,7 +20,6 @@ class Start(msgspec.Struct, tag=True):
     app: tuple[str, str]
     modules: list[str]
     types: list[str]
-    worker_id: str
     max_jobs: int | None = None
     max_memory: int | None = None
     log: tuple[str, str] | None = None
@@ -47,9 +46,9 @@ class Ready(msgspec.Struct, tag=True):
 
 
 class Said(msgspec.Struct, tag=True):
-    """Progress of one of the claims."""
+    """Progress of the claim with this token. Late words of an earlier one are nobody's."""
 
-    item: int
+    token: int
     progress: str
 
 

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -28,7 +29,9 @@ from penstock.worker.outage import Patience
 from penstock.worker.outcomes import ChildError
 from penstock.worker.run import Run, Unit
 
-CODE = "from penstock.worker.child import main; main()"
+# The working directory is not on the path yet (-P): a queue.py in it is not the one that is imported here.
+CODE = "import sys; sys.path.append(sys.argv[3]); from penstock.worker.child import main; main()"
+OURS = str(Path(__file__).parents[2])
 LEAVE_SECONDS = 3.0
 # A grandchild may hold the socket open after the child has gone; what was sent is read by then.
 LAST_WORDS_SECONDS = 0.5
@@ -98,6 +101,8 @@ class Processes:
         except BaseException:
             child.kill()
             raise
+        if child.problem is not None:
+            child.kill()
         return child
 
     def _replace(self) -> None:
@@ -162,6 +167,7 @@ class Child(asyncio.Protocol):
         self._transport: asyncio.WriteTransport | None = None
         self._settled = asyncio.Event()
         self._silent = False
+        self._retired = False
         self._code: int | None = None
         self._ended: Ended | None = None
         self.unit: Unit | None = None
@@ -184,7 +190,7 @@ class Child(asyncio.Protocol):
             # A session of its own: a Ctrl-C in the terminal is for the worker, which decides what becomes of its
             # children; and whatever the handler starts can be killed together with it.
             self._process = subprocess.Popen(
-                [sys.executable, "-c", CODE, str(theirs.fileno())],
+                [sys.executable, "-P", "-c", CODE, str(theirs.fileno()), str(os.getpid()), OURS],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
@@ -215,14 +221,14 @@ class Child(asyncio.Protocol):
     def kill(self) -> None:
         """End it now, and whatever it has started."""
         self.serving = False
-        if self._process is not None and not self.gone.is_set():
+        if self._process is not None and self._code is None:
             _kill_group(self._process.pid)
 
     def retire(self) -> None:
         """It takes no more work: have it replaced."""
-        if self._settled.is_set() and self.problem is None:
-            self.problem = "it is retired"
-            self.serving = False
+        self.serving = False
+        if not self._retired:
+            self._retired = True
             self._lost()
 
     # What it says
@@ -233,8 +239,9 @@ class Child(asyncio.Protocol):
     def _heard(self, body: bytes) -> None:
         message = from_child.decode(body)
         if isinstance(message, Said):
-            if self.unit is not None:
-                self.unit.runs[message.item].say(message.progress)
+            for run in () if self.unit is None else self.unit.runs:
+                if run.claim.token == message.token:
+                    run.say(message.progress)
         elif isinstance(message, Answer):
             self._answered(message)
         else:
@@ -247,7 +254,8 @@ class Child(asyncio.Protocol):
         self.unit = self._ended = None
         if answer.leaving:
             self.retire()
-        elif self.serving:
+            self._loop.call_later(LEAVE_SECONDS, self.kill)  # What a handler has left running may keep it.
+        elif self.serving and unit is not None:
             self._free(self)
         if unit is None or ended is None:
             return
@@ -287,7 +295,8 @@ class Child(asyncio.Protocol):
         if not self._settled.is_set():
             self.problem = f"a child process {how} before it was ready"
             self._settled.set()
-            return
+        if self.problem is not None:
+            return  # Whoever waited for its beginning tries another.
         unit, ended = self.unit, self._ended
         self.unit = self._ended = None
         if unit is None and self.serving:

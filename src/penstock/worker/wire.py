@@ -6,9 +6,9 @@ import os
 import queue
 import signal
 import socket
-import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from penstock.worker.frames import HEAD, FromChild, Said, frame, to_child
@@ -20,11 +20,11 @@ LOOK_SECONDS = 1.0
 class Wire:
     """Frames in both directions. Any thread may speak; what a handler forks has no part in it."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, worker: int) -> None:
         sock.set_inheritable(False)
         self._sock = sock
         self._stream = sock.makefile("rb")
-        self._worker = os.getppid()
+        self._worker = worker
         self._speaking = threading.Lock()
         self._held: dict[int, str] = {}
         self._spoke = -SAY_SECONDS
@@ -70,18 +70,16 @@ class Wire:
     def _write(self, message: FromChild) -> None:
         try:
             self._sock.sendall(frame(message))
-        except ConnectionError:
-            _end()
         except OSError as error:
-            os.write(2, f"penstock: the handler has closed the socket to its worker ({error})\n".encode())
-            os._exit(1)
+            _end_after(error)
 
     def _listen(self, inbox: queue.SimpleQueue[Any]) -> None:
         try:
             while (message := self.read()) is not None:
                 inbox.put(message)
-        finally:
-            _end()
+        except OSError as error:
+            _end_after(error)
+        _end()
 
     def _look(self) -> None:
         # The end of the stream is not enough: what the worker itself has forked may hold the socket open.
@@ -102,4 +100,12 @@ class Wire:
 def _end() -> NoReturn:
     """The worker is gone and its jobs will be recovered: nothing here, or started here, may go on with them."""
     os.killpg(os.getpgrp(), signal.SIGKILL)
-    sys.exit(1)
+    os._exit(1)
+
+
+def _end_after(error: OSError) -> NoReturn:
+    if not isinstance(error, ConnectionError):
+        with suppress(OSError):
+            os.write(2, f"penstock: a handler has closed the socket to the worker of its process ({error})\n".encode())
+        os._exit(1)
+    _end()

@@ -19,6 +19,7 @@ from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
 from penstock.store.contract import Listener, Store
 from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker
+from penstock.worker import child
 from penstock.worker.crew import Crew, start_of
 from penstock.worker.duties import prune_regularly, recover_regularly, watch_memory
 from penstock.worker.executor import STOP_SECONDS
@@ -52,6 +53,11 @@ class Worker:
         lifespan: Lifespan,
         place: Callable[[], tuple[str, str]],
     ) -> None:
+        if child.loading:
+            raise ConfigError(
+                "importing the module of this app starts a worker, and so it would in every child process: "
+                'start it under if __name__ == "__main__":, or in a module of its own'
+            )
         self._store = store
         self._registry = registry
         self._client = client
@@ -62,6 +68,7 @@ class Worker:
         self._lines = lines_of(registry, settings, self._types)
         self._start = start_of(registry, settings, self._lines, place, sys.path)
         self._stopping = asyncio.Event()
+        self._asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._error: BaseException | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -75,7 +82,7 @@ class Worker:
 
     def stop(self) -> None:
         """The first call stops in order: no more claims, running jobs may finish. The second stops at once, safely."""
-        if self._stopping.is_set():
+        if self._asked.is_set():
             if not self._hurry.is_set():
                 log.warning("stopping at once; running jobs are released")
             self._hurry.set()
@@ -87,7 +94,9 @@ class Worker:
                 format_duration(self._settings.shutdown_timeout),
                 extra=fields("worker.stopping", worker_id=self._settings.worker_id),
             )
+            self._asked.set()
             self._stopping.set()
+            self._recycled = False
 
     def _fail(self, error: BaseException) -> None:
         """Something that no waiting will mend: stop, and let run() raise it."""
@@ -287,6 +296,8 @@ class Worker:
         claiming.cancel()
         await asyncio.wait({claiming})
         crew.release_buffers()
+        if self._recycled:  # There is no hurry, unless somebody asks for the end now.
+            await self._until_idle(crew, None, self._asked)
         await self._until_idle(crew, self._settings.shutdown_timeout)
         if crew.active:
             log.warning("releasing %d jobs that did not finish in time", crew.active)
@@ -304,12 +315,13 @@ class Worker:
         worker_id = self._settings.worker_id
         log.info("worker %s stopped", worker_id, extra=fields("worker.stopped", worker_id=worker_id))
 
-    async def _until_idle(self, crew: Crew, timeout: float) -> None:
-        idle = asyncio.ensure_future(crew.idle())
-        hurry = asyncio.ensure_future(self._hurry.wait())
-        await asyncio.wait({idle, hurry}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        idle.cancel()
-        hurry.cancel()
+    async def _until_idle(self, crew: Crew, timeout: float | None, *events: asyncio.Event) -> None:
+        """Wait until nothing runs, for so long at most; or until there is a hurry or one of these events."""
+        waits = [crew.idle(), *(event.wait() for event in (self._hurry, *events))]
+        tasks = [asyncio.ensure_future(wait) for wait in waits]
+        await asyncio.wait(tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
 
     async def _flush(self, finisher: Finisher) -> None:
         if self._error is not None:
