@@ -18,7 +18,7 @@ from types import ModuleType
 import pytest
 
 from penstock import App, ConfigError, State
-from penstock.worker import processes
+from penstock.worker import spawned
 from tests.worker import process_jobs as jobs
 from tests.worker.process_jobs import entries
 from tests.worker.running import beside_worker, burst, until
@@ -75,8 +75,8 @@ def refused(app: App) -> str:
         ("if in_child: import no_such_module", "ModuleNotFoundError: No module named 'no_such_module' (at "),
         ("if in_child: raise KeyError('HOME')", "KeyError: 'HOME' (at "),
         ("if in_child: sys.exit('not here')", "SystemExit: not here (at "),
-        ("if in_child: os._exit(7)", "a child process ended with exit code 7 before it was ready"),
-        ("if in_child: os.abort()", "a child process was ended by signal SIGABRT before it was ready"),
+        ("if in_child: os._exit(7)", "a child process ended before it was ready: exit code 7"),
+        ("if in_child: os.abort()", "a child process ended before it was ready: killed by SIGABRT"),
         ("if in_child: del app", "has no attribute 'app'"),
         ("def other() -> None: ...\nif not in_child: app.job(runner='process')(other)",
          "'other' is not declared when its module is only imported"),
@@ -179,7 +179,7 @@ def test_an_exit_of_a_stray_task_replaces_the_child(process_app: App, capfd: pyt
 def test_a_leaving_child_that_hangs_is_killed(
     process_app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(processes, "LEAVE_SECONDS", 0.05)
+    monkeypatch.setattr(spawned, "LEAVE_SECONDS", 0.05)
 
     async def story() -> None:
         job = await jobs.leave_thread.aenqueue()

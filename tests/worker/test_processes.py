@@ -16,7 +16,7 @@ from penstock import App, Fixed, HandlerError, JobHandle, ProcessDied, State
 from penstock.cli.loop import new_event_loop
 from penstock.domain.job import Job
 from penstock.store.params import ListJobs
-from penstock.worker import processes
+from penstock.worker import spawned
 from penstock.worker.crew import Crew
 from penstock.worker.run import Stop
 from tests.e2e.supervised import alive
@@ -37,21 +37,21 @@ TROUBLE: dict[str, tuple[Callable[[], JobHandle[Any]], State, int, Any]] = {
     # what: (enqueue, state, crashes, result or error)
     "os._exit(0)": (
         lambda: jobs.exit_hard.enqueue(0),
-        State.DEAD, 1, (DIED, "the process of this job ended with exit code 0"),
+        State.DEAD, 1, (DIED, "the process of this job ended: exit code 0"),
     ),
     "SIGSEGV": (
         lambda: jobs.die_first.using(attempts=1).enqueue(signal.SIGSEGV),
-        State.DEAD, 1, (DIED, "the process of this job was ended by signal SIGSEGV"),
+        State.DEAD, 1, (DIED, "the process of this job ended: killed by SIGSEGV"),
     ),
     "SIGKILL": (
         lambda: jobs.die_first.using(attempts=1).enqueue(signal.SIGKILL),
         State.DEAD, 1,
-        (DIED, "the process of this job was ended by signal SIGKILL; perhaps the system was out of memory"),
+        (DIED, "the process of this job ended: killed by SIGKILL, perhaps out of memory"),
     ),
     "dies once": (lambda: jobs.die_first.enqueue(signal.SIGKILL), State.COMPLETED, 1, 2),
     "closes all files": (
         jobs.close_files.enqueue,
-        State.DEAD, 1, (DIED, "the process of this job ended with exit code 1"),
+        State.DEAD, 1, (DIED, "the process of this job ended: exit code 1"),
     ),
     "sys.exit(3)": (lambda: jobs.fail_with.enqueue("SystemExit"), State.DEAD, 0, ("SystemExit", "3")),
     "KeyboardInterrupt": (
@@ -136,7 +136,7 @@ def test_both_loops_run_processes(process_app: App, new_loop: Callable[[], async
     assert (good.result(0), len(large.result(0))) == (1, 900_000)
     assert (dead.read().crashes, late.read().crashes) == (1, 0)
     assert [text_of(job.read()) for job in (dead, late)] == [
-        (DIED, "the process of this job ended with exit code 1"),
+        (DIED, "the process of this job ended: exit code 1"),
         ("TimeoutError", "the attempt took longer than its timeout of 300ms"),
     ]
 
@@ -255,7 +255,9 @@ def test_an_idle_child_that_dies_is_replaced(process_app: App, caplog: pytest.Lo
     async def story() -> None:
         first = await pid()
         os.kill(first, signal.SIGKILL)
-        await until(lambda: "an idle child process was ended by signal SIGKILL" in caplog.text, "it is noticed")
+        await until(
+            lambda: "an idle child process ended, and is replaced: killed by SIGKILL" in caplog.text, "it is noticed"
+        )
         second = await pid()
         assert second != first
 
@@ -271,13 +273,13 @@ def test_an_idle_child_that_dies_is_replaced(process_app: App, caplog: pytest.Lo
 
 def test_a_flood_of_progress_ends_with_the_last(process_app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[int] = []
-    hear = processes.Child.data_received
+    hear = spawned.Child.data_received
 
-    def listen(child: processes.Child, data: bytes) -> None:
+    def listen(child: spawned.Child, data: bytes) -> None:
         heard.append(len(data))
         hear(child, data)
 
-    monkeypatch.setattr(processes.Child, "data_received", listen)
+    monkeypatch.setattr(spawned.Child, "data_received", listen)
     job = jobs.flood.enqueue(20_000)
     burst(process_app, process_slots=1)
     progress = job.read().progress

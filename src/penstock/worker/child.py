@@ -9,6 +9,7 @@ import asyncio
 import contextvars
 import faulthandler
 import importlib
+import io
 import logging
 import queue
 import signal
@@ -48,6 +49,8 @@ def main() -> None:
     """Serve the worker: the arguments are the number of the socket and the worker's process id."""
     if sys.stderr is not None:
         faulthandler.enable()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # What a handler has printed is not lost when it is killed.
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: None)  # Only the worker decides; a handler of ours is not inherited by exec.
     number, worker = map(int, sys.argv[1:3])

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.cli.guard import RECYCLED, WRONG_USE
 from penstock.cli.supervisor.changes import is_code
-from penstock.cli.supervisor.launch import Launcher, Process, describe_exit
+from penstock.cli.supervisor.launch import Launcher, Process
 from penstock.cli.supervisor.pace import DELAY_SECONDS_MAX, START_TRIES, STEADY_SECONDS, Pace
 from penstock.cli.supervisor.place import KILL_SECONDS
 from penstock.cli.supervisor.supervisor import RELOAD_SECONDS, RENEW_SECONDS, Supervisor
@@ -254,20 +254,6 @@ def test_repeats_count_only_the_same_code_in_a_row() -> None:
         assert not pace.cannot_start
     pace.note_death(1, lived=1)
     assert pace.cannot_start
-
-
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        (0, "exit code 0"),
-        (3, "exit code 3"),
-        (-signal.SIGSEGV, "killed by SIGSEGV"),
-        (-signal.SIGKILL, "killed by SIGKILL, perhaps out of memory"),
-        (-63, "killed by signal 63"),
-    ],
-)
-def test_an_end_is_described_in_words(code: int, words: str) -> None:
-    assert describe_exit(code) == words
 
 
 @pytest.mark.parametrize("path", ["tasks.py", "shop/jobs/mail.py", "penstock.toml", "shop/penstock.toml"])

@@ -84,14 +84,3 @@ class Launcher:
                 return
             if process := self._started.pop(pid, None):
                 yield process, process.note_end(status)
-
-
-def describe_exit(code: int) -> str:
-    """How a process ended, in words."""
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    return f"killed by {name}" + (", perhaps out of memory" if -code == signal.SIGKILL else "")

@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable
 
 from penstock.cli.guard import FAILED, RECYCLED, WRONG_USE
-from penstock.cli.supervisor.launch import Launcher, describe_exit
+from penstock.cli.supervisor.launch import Launcher
 from penstock.cli.supervisor.pace import Pace
 from penstock.cli.supervisor.place import Place
 from penstock.cli.supervisor.wakeup import Wakeup
 from penstock.domain.duration import format_duration
 from penstock.observe.logs import fields
+from penstock.worker.exits import describe_exit
 
 RELOAD_SECONDS = 5.0
 RENEW_SECONDS = 3.0
