@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from penstock import App
 from tests.worker.process_jobs import store_in
+from tests.worker.running import no_child_left
 
 
 @pytest.fixture
@@ -30,10 +30,8 @@ def other_app(tmp_path: Path) -> Iterator[App]:
 @pytest.fixture
 def process_app(tmp_path: Path) -> Iterator[App]:
     """The app of process_jobs.py. No process that its worker started may be left, not even as a zombie."""
-    with store_in(tmp_path) as app:
+    with no_child_left(), store_in(tmp_path) as app:
         yield app
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
 
 
 @pytest.fixture

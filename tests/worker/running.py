@@ -5,12 +5,32 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from penstock import App, JobHandle, State
 
 PATIENCE_SECONDS = 30.0
+
+
+@contextmanager
+def no_child_left() -> Iterator[None]:
+    """No process that was started in the block may be left after it, not even as a zombie."""
+    before = _children()
+    yield
+    assert not _children() - before
+
+
+def _children() -> set[str]:
+    """The processes whose parent is this one."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # It has ended meanwhile.
+            if stat.read_text().rpartition(")")[2].split()[1] == str(os.getpid()):
+                found.add(stat.parent.name)
+    return found
 
 
 def burst(app: App, **settings: Any) -> None:

@@ -21,7 +21,7 @@ from penstock import App, ConfigError, State
 from penstock.worker import spawned
 from tests.worker import process_jobs as jobs
 from tests.worker.process_jobs import entries
-from tests.worker.running import beside_worker, burst, until
+from tests.worker.running import beside_worker, burst, no_child_left, until
 
 Tasks = Callable[[str], ModuleType]
 NUMBERS = itertools.count()
@@ -62,10 +62,8 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tasks]:
 
 
 def refused(app: App) -> str:
-    with pytest.raises(ConfigError) as error:
+    with no_child_left(), pytest.raises(ConfigError) as error:
         burst(app, process_slots=2)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
     return str(error.value)
 
 
@@ -227,6 +225,5 @@ def test_a_start_can_be_stopped(tasks: Tasks, caplog: pytest.LogCaptureFixture) 
         os.kill(os.getpid(), signal.SIGTERM)
         return await asyncio.wait_for(worker, 30)
 
-    assert asyncio.run(main()) is False
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    with no_child_left():
+        assert asyncio.run(main()) is False
