@@ -11,7 +11,6 @@ import faulthandler
 import importlib
 import io
 import logging
-import queue
 import signal
 import socket
 import sys
@@ -62,7 +61,6 @@ class Server:
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
-        self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._plans: dict[str, Plan] = {}
         self._resources: Any = None
         self._served = 0
@@ -73,7 +71,7 @@ class Server:
         if not isinstance(start, Start):
             return
         self._start = start
-        self.wire.attend(self._inbox)
+        self.wire.attend()
         try:
             app = load(start)
         except BaseException as error:
@@ -82,7 +80,7 @@ class Server:
         self._registry = app.registry
         with self._loop(app) as self._async:
             self.wire.send(Ready())
-            while isinstance(work := self._inbox.get(), Work):
+            while isinstance(work := self.wire.read(), Work):
                 answer = self._answer(work)
                 self.wire.send(answer)
                 if answer.leaving:
@@ -127,7 +125,7 @@ class Server:
         except BaseException as error:
             if opened.done():
                 log.error("the event loop of a child process has ended; the process is replaced", exc_info=error)
-                self._inbox.put(None)
+                self.wire.hang_up()
             else:
                 opened.set_exception(error)
 

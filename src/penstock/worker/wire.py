@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import queue
 import signal
 import socket
 import threading
 import time
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from penstock.worker.frames import HEAD, FromChild, Said, frame, to_child
+from penstock.worker.frames import HEAD, FromChild, Said, ToChild, frame, to_child
 
 SAY_SECONDS = 0.1
 LOOK_SECONDS = 1.0
@@ -30,18 +29,30 @@ class Wire:
         self._spoke = -SAY_SECONDS
         self._news = threading.Event()
         self._forked = False
+        self._hung_up = False
         os.register_at_fork(after_in_child=self._cut)
 
-    def read(self) -> Any:
-        """The next word of the worker, or None when it is gone."""
-        head = self._stream.read(HEAD.size)
-        body = self._stream.read(HEAD.unpack(head)[0]) if len(head) == HEAD.size else b""
-        return to_child.decode(body) if body else None
+    def read(self) -> ToChild | None:
+        """Wait for the next word of the worker. None after hang_up()."""
+        try:
+            head = self._stream.read(HEAD.size)
+            body = self._stream.read(HEAD.unpack(head)[0]) if len(head) == HEAD.size else b""
+        except OSError as error:
+            _end_after(error)
+        if not body and not self._hung_up:
+            _end()
+        message: ToChild | None = to_child.decode(body) if body else None
+        return message
 
-    def attend(self, inbox: queue.SimpleQueue[Any]) -> None:
-        """From now on: put what the worker says into the inbox, and see to it that the child does not outlive it."""
-        threading.Thread(target=self._listen, args=(inbox,), name="penstock-listen", daemon=True).start()
+    def attend(self) -> None:
+        """From now on: see to it that the child does not outlive its worker, also while a handler keeps it busy."""
         threading.Thread(target=self._look, name="penstock-look", daemon=True).start()
+
+    def hang_up(self) -> None:
+        """Hear no more, in any thread: whoever reads is told so."""
+        self._hung_up = True
+        with suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RD)
 
     def send(self, message: FromChild) -> None:
         if self._forked:
@@ -73,16 +84,8 @@ class Wire:
         except OSError as error:
             _end_after(error)
 
-    def _listen(self, inbox: queue.SimpleQueue[Any]) -> None:
-        try:
-            while (message := self.read()) is not None:
-                inbox.put(message)
-        except OSError as error:
-            _end_after(error)
-        _end()
-
     def _look(self) -> None:
-        # The end of the stream is not enough: what the worker itself has forked may hold the socket open.
+        # The end of the stream is only heard between two calls, and what the worker has forked may hold it open.
         while os.getppid() == self._worker:
             if self._news.wait(LOOK_SECONDS):
                 self._news.clear()
