@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import msgspec
 import pydantic
 import pytest
 from hypothesis import given
@@ -22,25 +20,7 @@ from penstock.domain.payload import (
     encode_json,
     from_plain,
 )
-
-if TYPE_CHECKING:
-    pass
-
-
-@dataclasses.dataclass
-class Point:
-    x: int
-    y: float | None = None
-
-
-class Text(msgspec.Struct):
-    words: list[str]
-
-
-class Model(pydantic.BaseModel):
-    at: datetime
-    count: int = 1
-
+from tests.unit.domain.shapes import Model, Point, Text
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)

@@ -11,30 +11,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, NewType, TypedDict, TypeVar
 
 import msgspec
-import pydantic
 import pytest
 
 from penstock.domain.errors import ConfigError, PayloadError
 from penstock.domain.payload import from_plain
 from penstock.domain.signature import OneObject, handler_hints, result_type_of, shape_of_one, signature_of
+from tests.unit.domain.shapes import Model, Point, Text
 
 if TYPE_CHECKING:
     from decimal import Context as OnlyWhileChecking
-
-
-@dataclasses.dataclass
-class Point:
-    x: int
-    y: float | None = None
-
-
-class Text(msgspec.Struct):
-    words: list[str]
-
-
-class Model(pydantic.BaseModel):
-    at: datetime
-    count: int = 1
 
 
 # Parameters by name
