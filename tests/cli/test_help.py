@@ -64,3 +64,9 @@ def test_the_version_is_printed(shell: Shell) -> None:
     from importlib.metadata import version
 
     assert shell.run("--version").out == f"penstock {version('penstock')}\n"
+
+
+def test_a_misspelt_command_is_answered_with_the_nearest(call: Call) -> None:
+    outcome = call("wroker")
+    assert outcome.code == 2
+    assert "there is no command 'wroker'; did you mean 'worker'?" in outcome.err

@@ -42,6 +42,14 @@ class Commands(TyperGroup):
         module, name, _ = COMMANDS[cmd_name]
         return built(cmd_name, getattr(import_module(module), name))
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            nearest = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            ctx.fail(f"there is no command {args[0]!r}{f'; did you mean {nearest[0]!r}?' if nearest else ''}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, overview) for name, (_, _, overview) in COMMANDS.items()])
