@@ -90,9 +90,9 @@ class Runs:
             "prune_interval": NEVER_SECONDS,
         }
         worker = self._app._worker({}, settings, cast(Store, drain))
-        drain.lines = len(worker._lines)
-        if worker._start is not None:
-            worker._start.refusal = _REFUSAL
+        drain.lines = len(worker.lines)
+        if worker.child_start is not None:
+            worker.child_start.refusal = _REFUSAL
         self._store.one_slot = concurrency == 1
         self._depth += 1
         try:

@@ -65,8 +65,8 @@ class Worker:
         self._clock = clock
         self._lifespan = lifespan
         self._types = _served_types(registry, settings)
-        self._lines = lines_of(registry, settings, self._types)
-        self._start = start_of(registry, settings, self._lines, place, sys.path)
+        self.lines = lines_of(registry, settings, self._types)
+        self.child_start = start_of(registry, settings, self.lines, place, sys.path)
         self._stopping = asyncio.Event()
         self._asked = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -164,8 +164,8 @@ class Worker:
             self._registry,
             self._client,
             settings,
-            self._lines,
-            self._start,
+            self.lines,
+            self.child_start,
             resources,
             session=lambda: self._session,
             failed=self._fail,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import apsw
@@ -96,30 +96,27 @@ class RawSqlite:
 
 def thread_pool(count: int) -> float:
     """Plain functions through asyncio and a pool of 50 threads, with nothing stored."""
-
-    async def drain() -> float:
-        loop = asyncio.get_running_loop()
-        with ThreadPoolExecutor(THREADS) as pool:
-            begun = time.perf_counter()
-            for start in range(0, count, 500):
-                await asyncio.gather(*(loop.run_in_executor(pool, _nothing) for _ in range(min(500, count - start))))
-            return count / (time.perf_counter() - begun)
-
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(drain())
+    with ThreadPoolExecutor(THREADS) as pool:
+        return _through(pool, count, warm=0)
 
 
 def process_pool(count: int) -> float:
     """The same through a pool of processes, as many as there are cores, spawned before the clock starts."""
+    with ProcessPoolExecutor(cores(), get_context("spawn")) as pool:
+        return _through(pool, count, warm=2 * cores())
+
+
+def _through(pool: Executor, count: int, warm: int) -> float:
+    async def call(times: int) -> None:
+        loop = asyncio.get_running_loop()
+        await asyncio.gather(*(loop.run_in_executor(pool, _nothing) for _ in range(times)))
 
     async def drain() -> float:
-        loop = asyncio.get_running_loop()
-        with ProcessPoolExecutor(cores(), get_context("spawn")) as pool:
-            await asyncio.gather(*(loop.run_in_executor(pool, _nothing) for _ in range(2 * cores())))
-            begun = time.perf_counter()
-            for start in range(0, count, 500):
-                await asyncio.gather(*(loop.run_in_executor(pool, _nothing) for _ in range(min(500, count - start))))
-            return count / (time.perf_counter() - begun)
+        await call(warm)
+        begun = time.perf_counter()
+        for start in range(0, count, 500):
+            await call(min(500, count - start))
+        return count / (time.perf_counter() - begun)
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(drain())
