@@ -9,20 +9,22 @@ from penstock.domain.job import Job, State
 
 
 class Events:
-    """Compares the jobs with how they were before; one line for each that has changed."""
+    """Compares the jobs with how they were before; one line for each that has changed, and for each failed attempt."""
 
     def __init__(self) -> None:
         self._before: dict[str, tuple[State, int]] = {}
+        self._failures: dict[str, int] = {}
 
     def news(self, jobs: Sequence[Job]) -> list[str]:
         lines = []
         for job in jobs:
-            before, now = self._before.get(job.id), (job.state, job.attempt)
-            if before is not None and before[0] is State.RUNNING and job.attempt > before[1]:
-                lines.append(_failed(job))  # It was tried again before anybody looked.
-            if now != before and (line := _line(job)) is not None:
+            failures = _failures(job)
+            if failures > self._failures.get(job.id, 0):  # However short the look at it, or at what came after it.
+                lines.append(_failed(job))
+            now = (job.state, job.attempt)
+            if now != self._before.get(job.id) and (line := _line(job)) is not None:
                 lines.append(line)
-            self._before[job.id] = now
+            self._before[job.id], self._failures[job.id] = now, failures
         return lines
 
 
@@ -43,6 +45,11 @@ def _what(job: Job) -> str:
     return f"{job.type:<14} {about(job):<14}"
 
 
+def _failures(job: Job) -> int:
+    """How many of its attempts have failed with another to come."""
+    return job.attempt if job.state in (State.PENDING, State.SCHEDULED) else job.attempt - 1
+
+
 def _failed(job: Job) -> str:
     return f"{_what(job)}  failed, will be tried again: {clean(one_line(job.error.message)) if job.error else ''}"
 
@@ -54,9 +61,7 @@ def _line(job: Job) -> str | None:
             return f"{_what(job)}  completed{tries}: {word(job)}"
         case State.DEAD:
             return f"{_what(job)}  dead after {job.attempt} of {job.max_attempts}: {word(job)}"
-        case State.SCHEDULED if job.attempt:
-            return _failed(job)
-        case State.SCHEDULED:
+        case State.SCHEDULED if not job.attempt:
             return f"{_what(job)}  scheduled"
         case State.RUNNING:
             return f"{_what(job)}  running{tries}"
