@@ -16,6 +16,7 @@ demo: $(RUNTIME) ## Install what penstock needs and run a short tour of it
 	@$(BIN)/penstock demo
 
 test: check ## Run everything that CI runs: the checks, then all tests under coverage
+	@sh tests/postgres/install_pgbouncer.sh
 	@PENSTOCK_NO_SKIPS=1 $(BIN)/coverage run -m pytest
 	@$(BIN)/coverage report
 

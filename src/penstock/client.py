@@ -28,6 +28,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 TYPES_CACHED_SECONDS = 30.0
 POLL_SECONDS_MIN, POLL_SECONDS_MAX = 0.001, 0.05
+LOOK_SECONDS_MAX = 0.2
 
 
 class JobCall(msgspec.Struct, Generic[R_co], frozen=True, gc=False):
@@ -228,7 +229,10 @@ class JobHandle(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False):
 
 
 class _Waiting:
-    """Patience without load: looks at the store's change counter, and at the job only when that moved."""
+    """Patience without load: looks at the store's change counter, and at the job only when that moved.
+
+    Where there is no counter, the pauses between two looks grow.
+    """
 
     def __init__(self, store: Store, timeout: float | None) -> None:
         self._store = store
@@ -239,6 +243,8 @@ class _Waiting:
 
     def changed(self) -> bool:
         before, self._seen = self._seen, self._store.version()
+        if self._seen is None:
+            return True
         if before != self._seen:
             self._pause = POLL_SECONDS_MIN
         return before != self._seen
@@ -246,7 +252,7 @@ class _Waiting:
     def pause(self, job_id: str) -> float:
         if self._end is not None and time.monotonic() >= self._end:
             raise errors.ResultTimeout(f"job {job_id} did not end within {self._timeout} s; it goes on by itself")
-        self._pause = min(self._pause * 1.5, POLL_SECONDS_MAX)
+        self._pause = min(self._pause * 1.5, POLL_SECONDS_MAX if self._seen is not None else LOOK_SECONDS_MAX)
         return self._pause if self._end is None else max(0.0, min(self._pause, self._end - time.monotonic()))
 
 

@@ -40,6 +40,7 @@ def test_migrate_makes_a_store_and_says_what_it_did(call: Call, tmp_path: Path) 
     dry = call("migrate", "--dry-run", "--json").json
     assert (dry["before"], dry["current"], dry["applied"]) == (0, 0, [])
     assert dry["pending"]
+    assert "CREATE TABLE penstock_job" in dry["sql"]
     assert list(tmp_path.iterdir()) == []
     done = call("migrate", "--json").json
     assert (done["before"], done["current"], done["pending"]) == (0, done["latest"], [])
@@ -49,6 +50,48 @@ def test_migrate_makes_a_store_and_says_what_it_did(call: Call, tmp_path: Path) 
     assert again.code == 0
     assert "nothing to do" in again.out
     assert call("migrate", "--dry-run").out.endswith("nothing to do\n")
+
+
+def test_the_status_says_what_is_pending_and_tells_it_with_its_code(call: Call, tmp_path: Path) -> None:
+    missing = call("migrate", "--status")
+    assert (missing.code, missing.err) == (1, "")
+    assert "version  0, the latest is 2\npending  0001_initial\n" in missing.out
+    assert list(tmp_path.iterdir()) == []
+    assert call("migrate").code == 0
+    there = call("migrate", "--status")
+    assert (there.code, there.out.splitlines()[-1]) == (0, "up to date")
+    document = call("migrate", "--status", "--json")
+    assert (document.code, document.json["current"], document.json["pending"]) == (0, document.json["latest"], [])
+
+
+def test_a_dry_run_prints_sql_that_makes_the_store(call: Call, tmp_path: Path) -> None:
+    import apsw
+
+    printed = call("migrate", "--dry-run").out
+    db = apsw.Connection(str(tmp_path / "jobs.db"))
+    db.execute(printed)
+    db.close()
+    assert call("migrate", "--status").code == 0
+    nothing = call("migrate", "--dry-run")
+    assert (nothing.code, [line for line in nothing.out.splitlines() if not line.startswith("--")]) == (0, [])
+
+
+def test_grants_are_for_servers_only(call: Call) -> None:
+    outcome = call("migrate", "--grants", "worker")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "SQLite has no roles" in outcome.err
+    assert call("migrate", "--grants", "worker", "--status").code == 2
+
+
+def test_grants_need_no_server(call: Call) -> None:
+    url = "postgresql://owner:secret@nowhere.invalid/jobs?schema=shop"
+    printed = call("migrate", "--grants", "shop_worker", "--store", url)
+    assert printed.code == 0
+    assert 'GRANT USAGE ON SCHEMA "shop" TO "shop_worker";\n' in printed.out
+    document = call("migrate", "--grants", "shop_worker", "--store", url, "--json").json
+    assert (document["sql"], document["role"]) == (printed.out, "shop_worker")
+    assert document["store"] == "postgresql://owner@nowhere.invalid/jobs?schema=shop"
+    assert call("migrate", "--grants", "public", "--store", url).code == 2
 
 
 def test_migrate_into_a_folder_that_is_not_there_fails_in_one_line(call: Call, tmp_path: Path) -> None:

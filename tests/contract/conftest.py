@@ -51,6 +51,16 @@ def world(open_again: OpenAgain) -> World:
 
 
 @pytest.fixture
+def narrow_world(engine: Engine, clock: FakeClock, tmp_path: Path) -> Iterator[World]:
+    """A store on which only one transaction of a caller's can be open at a time."""
+    address = engine.fresh(tmp_path)
+    world = World(engine.open(address + engine.narrow, clock), clock)
+    yield world
+    world.store.close()
+    engine.drop(address)
+
+
+@pytest.fixture
 def session(world: World) -> int:
     """A registered worker."""
     return world.register()

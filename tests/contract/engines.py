@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 from penstock.domain.clock import Clock
 from penstock.store.contract import Store
 from penstock.store.open import open_store
+from tests.postgres.binaries import VERSIONS, Version
+from tests.postgres.server import shared
 
 
 @dataclass(frozen=True)
 class Engine:
-    """`fresh` makes an address at which nothing is stored yet; `drop` removes what was stored there."""
+    """`fresh` makes an address at which nothing is stored yet; `drop` removes what was stored there.
+
+    `kind` is what the store itself says it is: several engines to test may be of one kind. `narrow` is what to add to
+    the address so that only one transaction of a caller's can be open at a time.
+    """
 
     name: str
+    kind: str
     fresh: Callable[[Path], str]
     drop: Callable[[str], None] = lambda address: None
+    narrow: str = ""
 
     def open(self, address: str, clock: Clock) -> Store:
         """A handle to the store. Another handle to the same address acts as another process would."""
         return open_store(address, clock=clock, random=lambda: 0.5)
 
 
+def postgresql(version: Version) -> Engine:
+    """Every test in a schema of its own on one server: a database or a server per test would take far longer."""
+
+    def fresh(folder: Path) -> str:
+        return shared(version).url(schema=f"t_{uuid.uuid4().hex}")
+
+    def drop(address: str) -> None:
+        (schema,) = parse_qs(urlsplit(address).query)["schema"]
+        shared(version).execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE; DROP TABLE IF EXISTS orders")
+
+    return Engine(f"postgresql-{version}", "postgresql", fresh, drop, narrow="&pool=1")
+
+
 ENGINES = [
-    Engine("sqlite", fresh=lambda folder: f"sqlite:///{folder}/jobs.db"),
+    Engine("sqlite", "sqlite", fresh=lambda folder: f"sqlite:///{folder}/jobs.db"),
+    *map(postgresql, VERSIONS),
 ]

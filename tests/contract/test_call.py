@@ -69,6 +69,7 @@ def test_the_table_above_is_the_whole_contract() -> None:
         "version",
         "info",
         "migration_status",
+        "migration_sql",
         "migrate",
         "close",
         "address",

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from penstock.domain.errors import WorkerRefused
+from penstock.domain.errors import PenstockError, WorkerRefused
 from penstock.domain.job import Event, State
 from penstock.domain.options import Resources, Tenant
 from penstock.store.params import ClaimJobs, NewJob
@@ -284,7 +284,7 @@ def test_a_worker_that_stopped_is_refused(world: World, session: int) -> None:
 
 
 def test_a_payload_that_is_not_json_harms_nobody(world: World, session: int) -> None:
-    broken = ["", "{", "not json", "\x00", '{"a":1}}', "]", "NaN"]
+    broken = ["", "{", "not json", '{"a":1}}', "]", "NaN"]
     ids = [world.add(payload=text) for text in broken]
     good = world.add(payload='{"fine":true}')
     claims = world.claim(session)
@@ -294,3 +294,13 @@ def test_a_payload_that_is_not_json_harms_nobody(world: World, session: int) -> 
     assert jobs[ids[2]].payload == "not json"
     world.clock.advance(31)
     assert sorted(world.recover().jobs) == sorted([*ids, good])
+
+
+def test_a_text_with_a_nul_character_is_stored_whole_or_refused(world: World, session: int) -> None:
+    try:
+        job_id = world.add(payload="\x00", tags=("a\x00b",))
+    except PenstockError as error:
+        assert "NUL" in str(error)
+        assert world.list_ids() == []
+        job_id = world.add()
+    assert [claim.id for claim in world.claim(session)] == [job_id]

@@ -21,7 +21,7 @@ from tests.contract.world import World
 
 def test_info_says_what_a_person_can_check(engine: Engine, world: World) -> None:
     info = world.store.info
-    assert info.engine == engine.name
+    assert info.engine == engine.kind
     assert info.address == world.store.address
     assert info.library
     assert info.durability
@@ -41,6 +41,15 @@ def test_migration_status_changes_nothing(world: World) -> None:
     after = world.store.migration_status()
     assert (after.current, after.pending) == (before.latest, [])
     assert world.store.migrate() == after
+
+
+def test_the_sql_of_a_migration_names_each_that_is_pending_and_changes_nothing(world: World) -> None:
+    before = world.store.migration_status()
+    text = world.store.migration_sql()
+    assert [name for name in before.pending if f"-- {name}\n" not in text] == []
+    assert world.store.migration_status() == before
+    world.store.migrate()
+    assert world.store.migration_sql() == ""
 
 
 def test_the_clock_is_the_one_that_decides(world: World) -> None:

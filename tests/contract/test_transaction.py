@@ -79,7 +79,7 @@ def test_a_failed_enqueue_leaves_nothing_in_a_transaction_that_goes_on(world: Wo
         enqueue_in(world, tx, kept)
     assert world.list_ids() == [kept.id]
     assert world.enqueue(good) == [Enqueued(good.id, True)]
-    assert [claim.id for claim in world.claim(session)] == [kept.id, good.id]
+    assert {claim.id for claim in world.claim(session)} == {kept.id, good.id}
 
 
 def test_a_job_with_a_delay_in_a_transaction(world: World, session: int) -> None:
@@ -148,7 +148,9 @@ def held_by_another_thread(world: World) -> AbstractContextManager[Any]:
     return Holder()
 
 
-def test_beginning_does_not_block_the_event_loop(world: World) -> None:
+def test_beginning_does_not_block_the_event_loop(narrow_world: World) -> None:
+    world = narrow_world
+
     async def main() -> None:
         async def enter() -> None:
             async with world.store.atransaction() as tx:
@@ -180,7 +182,9 @@ def test_many_async_transactions_at_once(world: World) -> None:
     assert len(world.list_ids()) == 60
 
 
-def test_cancelled_while_it_waits_to_begin_leaves_the_store_free(world: World) -> None:
+def test_cancelled_while_it_waits_to_begin_leaves_the_store_free(narrow_world: World) -> None:
+    world = narrow_world
+
     async def main() -> None:
         begun = asyncio.Event()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from penstock.domain.errors import ConfigError
-from penstock.store.open import open_store
+from penstock.store.open import SqliteAddress, open_store, parse_address
 from penstock.store.sqlite.store import SqliteStore
 from tests.contract.clock import FakeClock
 
@@ -41,6 +43,9 @@ def test_nothing_is_opened_yet(tmp_path: Path) -> None:
         ("sqlite:///jobs.db?synchronous=off", "not known"),
         ("sqlite:///jobs.db?cache=shared", "not known"),
         ("sqlite://[jobs.db", "not an address"),
+        ("postgres:/host/jobs", "not understood"),
+        ("postgresql//host/jobs", "not understood"),
+        ("postgresql://host/jobs?pool=0", "pool='0' is not possible"),
     ],
 )
 def test_addresses_that_are_refused(address: str, why: str) -> None:
@@ -62,3 +67,32 @@ def test_durability_clock_and_randomness_are_handed_on(tmp_path: Path) -> None:
     full = opened(f"sqlite:///{tmp_path}/jobs.db?synchronous=full")
     assert "FULL" in full.info.durability
     full.close()
+
+
+def test_what_is_not_understood_is_answered_with_an_example_of_each_engine() -> None:
+    with pytest.raises(ConfigError, match=r"sqlite:///jobs\.db .* postgresql://user@host/database"):
+        parse_address("jobs")
+
+
+def test_an_address_is_judged_without_loading_an_engine() -> None:
+    code = """
+import sys
+from penstock.store.open import parse_address
+parse_address("sqlite:///jobs.db")
+parse_address("postgresql://me:secret@host/jobs?schema=shop&pool=3")
+print(sorted({"apsw", "psycopg"} & set(sys.modules)))
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_both_kinds_of_address_can_be_shown() -> None:
+    sqlite, postgres = parse_address("sqlite:////data/jobs.db"), parse_address("postgres://me:secret@host/jobs")
+    assert isinstance(sqlite, SqliteAddress)
+    assert (sqlite.path, sqlite.shown) == ("/data/jobs.db", "sqlite:////data/jobs.db")
+    assert postgres.shown == "postgresql://me@host/jobs"
+
+
+def test_postgres_without_its_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ConfigError, match=r"pip install 'penstock\[postgres\]'"):
+        open_store("postgresql://host/jobs")

@@ -10,7 +10,7 @@ import pytest
 
 import penstock
 
-HEAVY = ("asyncio", "apsw", "rich", "typer", "sqlite3", "pydantic")
+HEAVY = ("asyncio", "apsw", "psycopg", "rich", "typer", "sqlite3", "pydantic")
 
 
 def test_importing_penstock_loads_nothing_heavy() -> None:

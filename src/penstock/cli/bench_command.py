@@ -36,6 +36,7 @@ def bench(
     \b
     penstock bench --jobs 20000 --raw
     penstock bench --store sqlite:////var/lib/app/bench.db --json
+    penstock bench --store postgresql://user@host/database --raw
     """
     from penstock.cli.bench import run
 

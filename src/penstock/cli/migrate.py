@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import guarded
+from penstock.cli.guard import FAILED, guarded
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from penstock.store.contract import Store
+    from penstock.store.params import MigrationStatus
 
 
 @guarded
 def migrate(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="Only say what is there; ends with 1 when something is pending.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only print the SQL that would be run, for an administrator to run it.")
+    ] = False,
+    grants: Annotated[
+        str | None,
+        typer.Option(
+            "--grants",
+            metavar="ROLE",
+            help="Only print the GRANTs that a role of workers and clients needs (PostgreSQL).",
+        ),
+    ] = None,
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
@@ -20,26 +38,89 @@ def migrate(
 
     \b
     penstock migrate --store sqlite:///jobs.db
-    penstock migrate --dry-run
+    penstock migrate --status
+    penstock migrate --dry-run --store postgresql://owner@host/database | psql …
+    penstock migrate --grants shop_worker --store postgresql://host/database
     """
-    from penstock.cli.output import print_json
-    from penstock.cli.storage import place, required
+    from penstock.cli.storage import required
     from penstock.store.open import open_store
 
-    opened = open_store(required(store), create=not dry_run)
+    address = required(store)
+    if [status, dry_run, grants is not None].count(True) > 1:
+        raise UsageError("--status, --dry-run and --grants are three commands: give one of them")
+    if grants is not None:
+        _print_grants(address, grants, as_json)
+        return
+    opened = open_store(address, create=not (status or dry_run))
     try:
-        before = opened.migration_status() if dry_run else opened.migrate()
-        address = place(opened, required(store))
+        if status:
+            _print_status(opened, as_json)
+        elif dry_run:
+            _print_sql(opened, as_json)
+        else:
+            _migrate(opened, as_json)
     finally:
         opened.close()
-    applied = [] if dry_run else before.pending
-    current = before.current if dry_run else before.latest
+
+
+def _migrate(store: Store, as_json: bool) -> None:
+    from penstock.cli.output import print_json
+
+    before = store.migrate()
     if as_json:
-        print_json({"store": address, "before": before.current, "current": current, "latest": before.latest,
-                    "pending": before.pending if dry_run else [], "applied": applied})  # fmt: skip
+        print_json(_document(store, before, current=before.latest, pending=[], applied=before.pending))
         return
-    typer.echo(f"store    {address}\nversion  {before.current}, the latest is {before.latest}")
+    _print_head(store, before)
     for name in before.pending:
-        typer.echo(f"{'would apply' if dry_run else 'applied'}  {name}")
+        typer.echo(f"applied  {name}")
     if not before.pending:
         typer.echo("nothing to do")
+
+
+def _print_status(store: Store, as_json: bool) -> None:
+    from penstock.cli.output import print_json
+
+    found = store.migration_status()
+    if as_json:
+        print_json(_document(store, found))
+    else:
+        _print_head(store, found)
+        for name in found.pending:
+            typer.echo(f"pending  {name}")
+        if not found.pending:
+            typer.echo("up to date")
+    if found.pending:
+        raise typer.Exit(FAILED)
+
+
+def _print_sql(store: Store, as_json: bool) -> None:
+    """Valid SQL with comments; what is said to people is in comments too, so that all of it can be piped."""
+    from penstock.cli.output import print_json
+
+    found = store.migration_status()
+    text = store.migration_sql() if found.pending else ""
+    if as_json:
+        print_json(_document(store, found) | {"sql": text})
+        return
+    typer.echo(f"-- {store.address}\n-- version {found.current}, the latest is {found.latest}")
+    typer.echo(text.rstrip("\n") if found.pending else "-- nothing to do")
+
+
+def _print_grants(address: str, role: str, as_json: bool) -> None:
+    from penstock.cli.output import print_json
+    from penstock.store.open import grants, parse_address
+
+    text = grants(address, role)
+    if as_json:
+        print_json({"store": parse_address(address).shown, "role": role, "sql": text})
+    else:
+        typer.echo(text, nl=False)
+
+
+def _print_head(store: Store, found: MigrationStatus) -> None:
+    typer.echo(f"store    {store.address}\nversion  {found.current}, the latest is {found.latest}")
+
+
+def _document(store: Store, found: MigrationStatus, **changed: object) -> dict[str, object]:
+    return {"store": store.address, "before": found.current, "current": found.current, "latest": found.latest,
+            "pending": found.pending, "applied": [], **changed}  # fmt: skip

@@ -11,7 +11,8 @@ StoreUrl = Annotated[
     typer.Option(
         "--store",
         metavar="URL",
-        help="Such as sqlite:///jobs.db.  [default: PENSTOCK_STORE, or store in penstock.toml]",
+        help="Such as sqlite:///jobs.db or postgresql://user@host/database.  "
+        "[default: PENSTOCK_STORE, or store in penstock.toml]",
         show_default=False,
     ),
 ]

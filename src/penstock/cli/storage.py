@@ -32,17 +32,29 @@ def existing_store(url: str | None) -> Iterator[Store]:
     try:
         if store.migration_status().current == 0:
             raise StoreMissing(
-                f"there is no store at {place(store, address)}; check the path (a relative one starts at the current "
-                f"folder), or make one with: penstock migrate --store {address}"
+                f"there is no store at {store.address}; {where(address)}, or make one with: {migrate_command(address)}"
             )
         yield store
     finally:
         store.close()
 
 
-def place(store: Store, address: str) -> str:
-    """Where the store is, without opening it: the absolute path of a file, else the address."""
-    return str(getattr(store, "path", address))
+def where(address: str) -> str:
+    """What to look at when there is nothing at an address."""
+    from penstock.store.open import SqliteAddress, parse_address
+
+    if isinstance(parse_address(address), SqliteAddress):
+        return "check the path (a relative one starts at the current folder)"
+    return "check the database and the schema that the address names"
+
+
+def migrate_command(address: str) -> str:
+    """The command that makes the store at an address, without a secret in it."""
+    from shlex import quote
+
+    from penstock.store.open import parse_address
+
+    return f"penstock migrate --store {quote(parse_address(address).shown)}"
 
 
 def read_job(store: Store, job_id: str) -> Job:
@@ -51,5 +63,5 @@ def read_job(store: Store, job_id: str) -> Job:
 
     job = store.read_job(check_id(job_id)).wait()
     if job is None:
-        raise UnknownJob(f"no job has the id {job_id} in {store.info.address}; retention may have removed it")
+        raise UnknownJob(f"no job has the id {job_id} in {store.address}; retention may have removed it")
     return job

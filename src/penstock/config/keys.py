@@ -85,7 +85,7 @@ def is_unused(name: str, known: Iterable[str] = UNUSED, separator: str = ".") ->
 _worker, _retention = WorkerSettings(), Retention()
 
 KEYS = (
-    Key("store", kinds.STORE, None, "Where the jobs are, such as sqlite:///jobs.db."),
+    Key("store", kinds.STORE, None, "Where the jobs are, such as sqlite:///jobs.db or postgresql://user@host/database."),
     Key("history", kinds.one_of("all", "default", "failures", "none"), _worker.history,
         "Which steps of a job are stored."),
     Key("retention.completed", kinds.DURATION, _retention.completed, "How long completed jobs are kept."),

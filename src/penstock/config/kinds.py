@@ -10,7 +10,8 @@ from typing import Any
 
 from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
-from penstock.store.open import check_address, masked
+from penstock.store.mask import masked
+from penstock.store.open import EXAMPLES, parse_address
 from penstock.worker.settings import CHECKS, Check
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -59,8 +60,8 @@ def one_of(*words: str) -> Kind:
 
 def _store(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise ConfigError(f"{name}={value!r} is not an address: write it like 'sqlite:///jobs.db'")
-    check_address(value)
+        raise ConfigError(f"{name}={value!r} is not an address: {EXAMPLES}")
+    parse_address(value)
     return value
 
 
@@ -85,7 +86,7 @@ def _as(kind: type[int] | type[float], pattern: re.Pattern[str], value: object) 
     return kind(value) if isinstance(value, str) and pattern.fullmatch(value) else value
 
 
-STORE = Kind("address", "sqlite:///jobs.db", _store, masked)
+STORE = Kind("address", "sqlite:///jobs.db or postgresql://user@host/database", _store, masked)
 NAME = Kind("name", "mail-1", CHECKS["worker_id"])
 NUMBER = Kind("number", "4 or 0.5", _number, "{:g}".format)
 SIZE = size(parse_size)

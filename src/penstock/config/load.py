@@ -65,8 +65,8 @@ class Config:
         if address is None:
             read = self.file or "penstock.toml in the current folder"
             raise ConfigError(
-                "which store? Give --store URL (such as sqlite:///jobs.db), set PENSTOCK_STORE, "
-                f'or write store = "sqlite:///jobs.db" in {read}'
+                "which store? Give --store URL (such as sqlite:///jobs.db or postgresql://user@host/database), set "
+                f'PENSTOCK_STORE, or write store = "sqlite:///jobs.db" in {read}'
             )
         return address
 

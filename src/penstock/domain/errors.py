@@ -107,6 +107,10 @@ class StoreBusy(StoreError):
     """Another program has held the store's write lock for too long."""
 
 
+class StoreUnavailable(StoreError):
+    """The database server does not answer, refuses connections, or cannot be written for now. Try again later."""
+
+
 class StoreFull(StoreError):
     """The disk, or the size limit of the store, is full."""
 

@@ -162,8 +162,11 @@ class Store(Protocol):
         """The stored transitions of a job, oldest first."""
         ...
 
-    def version(self) -> int:
-        """A number that changes when something was committed by anyone. Free to ask; for waiting without load."""
+    def version(self) -> int | None:
+        """A number that changes when something was committed by anyone. Free to ask; for waiting without load.
+
+        None where an engine has nothing like it that is free.
+        """
         ...
 
     # Operating
@@ -221,6 +224,13 @@ class Store(Protocol):
 
     def migration_status(self) -> p.MigrationStatus:
         """The schema version of the store and what `migrate` would do. Changes nothing."""
+        ...
+
+    def migration_sql(self) -> str:
+        """What `migrate` would run, as a script for the engine's own shell; empty when nothing is pending.
+
+        Run by hand it leaves the same schema at the same version. Changes nothing.
+        """
         ...
 
     def migrate(self) -> p.MigrationStatus:

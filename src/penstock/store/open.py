@@ -4,31 +4,63 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import ConfigError
 from penstock.store.contract import Store
+from penstock.store.mask import masked
 
-EXAMPLES = "write it like sqlite:///jobs.db (relative) or sqlite:////var/lib/app/jobs.db (absolute)"
+if TYPE_CHECKING:
+    from penstock.store.postgres.address import PostgresAddress as PostgresAddress
+
+EXAMPLES = (
+    "write it like sqlite:///jobs.db (relative), sqlite:////var/lib/app/jobs.db (absolute) "
+    "or postgresql://user@host/database"
+)
+
+_POSTGRES = re.compile(r"postgres(ql)?(\+\w*)?://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteAddress:
+    """The file that an address means, and the durability. `shown` is the address: there is no secret in it."""
+
+    shown: str
+    path: str
+    synchronous: Literal["full", "normal"]
 
 
 def open_store(
     address: str, *, clock: Clock | None = None, random: Callable[[], float] | None = None, create: bool = True
 ) -> Store:
     """The store at this address. Nothing is opened before its first use."""
-    path, synchronous = check_address(address)
-    from penstock.store.sqlite.store import SqliteStore
-
-    options: dict[str, Any] = {"clock": clock, "create": create, "synchronous": synchronous}
+    parsed = parse_address(address)
+    options: dict[str, Any] = {"clock": clock, "create": create}
     if random is not None:
         options["random"] = random
-    return SqliteStore(path, **options)
+    if isinstance(parsed, SqliteAddress):
+        from penstock.store.sqlite.store import SqliteStore
+
+        return SqliteStore(parsed.path, synchronous=parsed.synchronous, **options)
+    postgres_driver()
+    from penstock.store.postgres.store import PostgresStore
+
+    return PostgresStore(parsed, **options)
 
 
-def check_address(address: str) -> tuple[str, str]:
-    """The path and the durability that an address means. Nothing is looked up: the file need not exist."""
+def parse_address(address: str) -> SqliteAddress | PostgresAddress:
+    """What an address means. Nothing is looked up: neither the file nor the server need exist."""
+    if _POSTGRES.match(address):
+        from penstock.store.postgres.address import parse
+
+        return parse(address)
+    return _sqlite(address)
+
+
+def _sqlite(address: str) -> SqliteAddress:
     shown = masked(address)
     try:
         parts = urlsplit(address)
@@ -42,13 +74,28 @@ def check_address(address: str) -> tuple[str, str]:
     if not path or path == ":memory:":
         raise ConfigError(f"store {shown!r} names no file; jobs must survive the process: {EXAMPLES}")
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
-    synchronous = given.pop("synchronous", "full").lower()
-    if given or synchronous not in ("full", "normal"):
+    kinds: dict[str, Literal["full", "normal"]] = {"full": "full", "normal": "normal"}
+    synchronous = kinds.get(given.pop("synchronous", "full").lower())
+    if given or synchronous is None:
         raise ConfigError(f"store {shown!r} has an option that is not known: only ?synchronous=full or normal")
-    return path, synchronous
+    return SqliteAddress(shown, path, synchronous)
 
 
-def masked(address: str) -> str:
-    """The address without its password."""
-    address = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", address)
-    return re.sub(r"([?&]password=)[^&]*", r"\1***", address, flags=re.IGNORECASE)
+def postgres_driver() -> Any:
+    """The driver of PostgreSQL stores, or an error that says how to get it."""
+    from penstock.store.postgres.address import require_driver
+
+    return require_driver()
+
+
+def grants(address: str, role: str) -> str:
+    """The statements that give a role of the server what workers and clients need of this store, and no more."""
+    parsed = parse_address(address)
+    if isinstance(parsed, SqliteAddress):
+        raise ConfigError(
+            f"store {parsed.shown!r} is a file, and SQLite has no roles: give the user of the process the right to "
+            "write the file and its folder"
+        )
+    from penstock.store.postgres.grants import grants_sql
+
+    return grants_sql(parsed.schema, role)

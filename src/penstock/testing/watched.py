@@ -33,7 +33,7 @@ class WatchedStore:
         self._clock = clock
         self._joined: dict[int, list[EnqueuedJob]] = {}
         self._workers: set[int] = set()
-        self._waiting = (-1, 0.0, 0.0)
+        self._waiting: tuple[int | None, float, float] = (-1, 0.0, 0.0)
         self.one_slot = False
         """Whether a handler that waits for another job waits in vain: it holds the only slot itself."""
         self.enqueued: list[EnqueuedJob] = []
@@ -102,7 +102,7 @@ class WatchedStore:
             self._workers.discard(params.session)
         return self._store.heartbeat_worker(params)
 
-    def version(self) -> int:
+    def version(self) -> int | None:
         """What those who wait for a result look at again and again: in vain, if nobody can run the job."""
         version, now = self._store.version(), time.monotonic()
         seen, since, asked = self._waiting

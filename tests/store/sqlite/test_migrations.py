@@ -112,3 +112,31 @@ def test_workers_of_the_first_version_count_as_patient_for_thirty_seconds(
         old.close()
     (worker,) = make_store().list_workers().wait()
     assert (worker.id, worker.stale_after, worker.types, worker.stale) == ("old", 30.0, ("a",), True)
+
+
+def schema_of(path: Path) -> list[tuple[object, ...]]:
+    db = apsw.Connection(str(path))
+    try:
+        return [*db.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY name"),
+                *db.execute("SELECT * FROM penstock_meta")]  # fmt: skip
+    finally:
+        db.close()
+
+
+@pytest.mark.parametrize("applied", range(LATEST))
+def test_the_sql_of_a_migration_run_by_hand_leaves_the_same_store(
+    applied: int, make_store: MakeStore, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if applied:
+        with monkeypatch.context() as patched:
+            patched.setattr(connection, "migrations", lambda: migrations()[:applied])
+            make_store().migrate()
+    script = make_store().migration_sql()
+    change(path, script)
+    other = SqliteStore(str(tmp_path / "other.db"))
+    other.migrate()
+    other.close()
+    assert schema_of(path) == schema_of(tmp_path / "other.db")
+    store = make_store()
+    assert (store.migration_status().current, store.migration_sql()) == (LATEST, "")
+    enqueue(store)

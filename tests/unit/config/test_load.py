@@ -148,7 +148,11 @@ def test_a_bad_flag_is_blamed_by_its_name() -> None:
 
 
 def test_a_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PENSTOCK_STORE", "postgresql://me:hunter2@host/jobs?password=hunter2")
+    address = "postgresql://me:hunter2@host/jobs?password=hunter2"
+    monkeypatch.setenv("PENSTOCK_STORE", address)
+    assert load().store() == address
+    assert load().settings["store"].shown == "postgresql://me:***@host/jobs?password=***"
+    monkeypatch.setenv("PENSTOCK_STORE", f"{address}&pool=0")
     with pytest.raises(ConfigError) as caught:
         load()
     assert "hunter2" not in str(caught.value)

@@ -15,14 +15,13 @@ from penstock.store.params import History
 
 
 def main() -> None:
-    address, history, mode = sys.argv[1], cast(History, sys.argv[2]), sys.argv[3]
+    mode = sys.argv[1]
     logging.disable(logging.WARNING)
     if mode == "processes":
-        os.environ |= {ADDRESS: address, HISTORY: history}
         from penstock.cli.bench.apart import app
     else:
-        app = BenchApp(address, history).app
-    app.store.version()
+        app = BenchApp(os.environ[ADDRESS], cast(History, os.environ[HISTORY])).app
+    app.store.read_clock().wait()  # The store is open before the clock starts.
     import penstock.worker.worker  # noqa: F401 — imported before the clock starts
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:

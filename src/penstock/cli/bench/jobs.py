@@ -13,9 +13,10 @@ from penstock.store.params import History
 TO, SUBJECT, BODY = "someone@example.com", "hello", "x" * 120
 Arguments = tuple[str, str, str]
 ARGUMENTS: Arguments = (TO, SUBJECT, BODY)
+PAYLOAD = '{{"to":"{}","subject":"{}","body":"{}"}}'.format(*ARGUMENTS)
 APART = "penstock.bench.apart"
 ADDRESS, HISTORY = "BENCH_STORE", "BENCH_HISTORY"
-"""The environment variables by which a process job finds the store under test."""
+"""The environment variables by which other processes find the store under test; an address may hold a password."""
 
 
 class BenchApp:

@@ -12,11 +12,11 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from penstock.cli.bench.jobs import ARGUMENTS, BenchApp
-from penstock.cli.bench.raw import RawSqlite, process_pool, thread_pool
+from penstock.cli.bench.place import Bare, Place
+from penstock.cli.bench.raw import process_pool, thread_pool
 from penstock.cli.bench.workers import begin, children, drain_seconds
 from penstock.cli.loop import loop_name, new_event_loop
 from penstock.cli.output import console
-from penstock.store.disk import file_system
 from penstock.store.params import History
 
 ROUNDS = 3
@@ -24,6 +24,7 @@ CALLERS = 20
 BULK = 10_000
 PROBES = 100
 PROBE_GAP_SECONDS = 0.02
+BATCHES = {"drain_per_s": 100, "drain_batch_500_per_s": 500}
 LAST = 100
 """So many of the last jobs are waited for: children may end them in another order than that of their enqueue."""
 
@@ -33,12 +34,12 @@ Figures = dict[str, list[float]]
 class Bench:
     """One run: an app to enqueue with, worker processes to drain with, and the figures so far."""
 
-    def __init__(self, address: str, jobs: int, processes: int, history: History) -> None:
-        self._address = address
+    def __init__(self, place: Place, jobs: int, processes: int, history: History) -> None:
+        self._place = place
         self._jobs = jobs
         self._processes = processes
         self._history: History = history
-        self._bench = BenchApp(address, history)
+        self._bench = BenchApp(place.address, history)
         self.figures: Figures = {}
 
     def parts(self) -> list[tuple[str, Callable[[], None]]]:
@@ -100,7 +101,7 @@ class Bench:
     def _drain_processes(self) -> None:
         """With the children warm, as those of the raw pool are; storing the jobs is part of it."""
         count = max(1, self._jobs // 10)
-        with children(self._address, "default", self._processes, "processes") as started:
+        with children(self._place.address, "default", self._processes, "processes") as started:
             begin(started)
             self._bench.app.enqueue_many([self._bench.apart()])[0].result(timeout=30)
             begun = time.perf_counter()
@@ -114,12 +115,13 @@ class Bench:
         self._drained_in()
 
     def _drained_in(self) -> float:
-        with children(self._address, self._history, self._processes, "burst") as started:
+        self._place.settle()
+        with children(self._place.address, self._history, self._processes, "burst") as started:
             return drain_seconds(started)
 
     def _pickup(self) -> None:
         """From the call of enqueue to the first line of the handler, in another process that is idle."""
-        with children(self._address, "default", 1, "serve") as started:
+        with children(self._place.address, "default", 1, "serve") as started:
             begin(started)
             for probe in range(PROBES + 5):
                 sent = time.time_ns()
@@ -130,10 +132,6 @@ class Bench:
 
     def close(self) -> None:
         self._bench.app.close()
-
-    @property
-    def address(self) -> str:
-        return self._bench.app.store.address
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -149,15 +147,15 @@ class Bench:
             "slots": 50,
             "event_loop": loop_name(),
             "python": platform.python_version(),
-            "file_system": file_system(info.address.rpartition("/")[0]) or "unknown",
+            **self._place.settings(),
         }
 
 
 class RawBench:
     """The same parts with the bare driver."""
 
-    def __init__(self, path: str, jobs: int) -> None:
-        self._raw = RawSqlite(path)
+    def __init__(self, bare: Bare, jobs: int) -> None:
+        self._bare = bare
         self._jobs = jobs
         self.figures: Figures = {}
 
@@ -165,23 +163,34 @@ class RawBench:
         self.figures.setdefault(name, []).extend(values)
 
     def parts(self) -> list[tuple[str, Callable[[], None]]]:
-        raw, jobs = self._raw, self._jobs
+        """In the order of ours."""
+        jobs = self._jobs
         return [
             ("raw: insert one by one", self._single),
-            ("raw: insert in bulk", lambda: self.note("enqueue_bulk_per_s", raw.insert_bulk(BULK))),
-            ("raw: claim and complete", lambda: self.note("drain_per_s", raw.cycle(jobs))),
+            (f"raw: insert, {CALLERS} callers", self._concurrent),
+            ("raw: insert in bulk", lambda: self.note("enqueue_bulk_per_s", self._bare.insert_bulk(BULK))),
+            ("raw: claim and complete", self._cycles),
             ("raw: thread pool", lambda: self.note("drain_threads_per_s", thread_pool(max(1, jobs // 4)))),
             ("raw: process pool", lambda: self.note("drain_processes_per_s", process_pool(max(1, jobs // 10)))),
-            ("raw: pickup", lambda: self.note("pickup_ms", *raw.pickup_ms(PROBES))),
+            ("raw: pickup", lambda: self.note("pickup_ms", *self._bare.pickup_ms(PROBES))),
         ]
 
     def _single(self) -> None:
-        rate = self._raw.insert_single(max(200, self._jobs // 20))
-        self.note("enqueue_single_per_s", rate)
-        self.note("enqueue_single_async_per_s", rate)
+        plain, in_async = self._bare.insert_single(max(200, self._jobs // 20))
+        self.note("enqueue_single_per_s", plain)
+        self.note("enqueue_single_async_per_s", in_async)
+
+    def _concurrent(self) -> None:
+        rate = self._bare.insert_concurrent(CALLERS, max(50, self._jobs // 40))
+        if rate is not None:
+            self.note("enqueue_concurrent_per_s", rate)
+
+    def _cycles(self) -> None:
+        for name, batch in BATCHES.items():
+            self.note(name, self._bare.cycle(self._jobs, batch))
 
     def close(self) -> None:
-        self._raw.close()
+        self._bare.close()
 
 
 def _timed_async(work: Callable[[], Any]) -> float:
@@ -192,13 +201,13 @@ def _timed_async(work: Callable[[], Any]) -> float:
         return time.perf_counter() - begun
 
 
-def measure(address: str, jobs: int, processes: int, history: History, raw: bool, quiet: bool) -> dict[str, Any]:
+def measure(place: Place, jobs: int, processes: int, history: History, raw: bool, quiet: bool) -> dict[str, Any]:
     """All parts, ROUNDS times, ours and the bare driver's in turn."""
-    bench = Bench(address, jobs, processes, history)
+    bench = Bench(place, jobs, processes, history)
     bare: RawBench | None = None
     try:
         settings = bench.settings
-        bare = RawBench(bench.address, jobs) if raw else None
+        bare = RawBench(place.bare(), jobs) if raw else None
         parts = _interleaved(bench.parts(), bare.parts() if bare else [])
         with _progress(quiet) as progress:
             task = progress.add_task("", total=ROUNDS * len(parts))

@@ -1,4 +1,4 @@
-"""Where a benchmark writes: a new file on a real disk, removed afterwards."""
+"""Where a benchmark writes: a new store of its own, removed afterwards. One small protocol hides which engine it is."""
 
 from __future__ import annotations
 
@@ -6,25 +6,104 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Protocol
 
 from penstock.domain.errors import ConfigError
 from penstock.store.disk import IN_MEMORY, file_system
-from penstock.store.open import open_store
+from penstock.store.open import SqliteAddress, parse_address
+
+
+class Bare(Protocol):
+    """The bare driver on the same disk or server: what a job store could reach if it did nothing but move rows."""
+
+    def insert_single(self, count: int) -> tuple[float, float]:
+        """Rows per second, each committed before the next: from plain and from async code."""
+        ...
+
+    def insert_concurrent(self, callers: int, each: int) -> float | None:
+        """The same by callers at once, each with a connection; None where there is only one writer."""
+        ...
+
+    def insert_bulk(self, count: int) -> float:
+        """Rows per second in one transaction."""
+        ...
+
+    def cycle(self, count: int, batch: int) -> float:
+        """Rows per second that are claimed and completed in batches, two transactions each."""
+        ...
+
+    def pickup_ms(self, count: int) -> list[float]:
+        """From the insert of a row to its claim by a second connection that waits for it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Place(Protocol):
+    """A fresh store. `address` is the whole one, secrets included."""
+
+    address: str
+
+    def settings(self) -> dict[str, Any]:
+        """What of this place the figures depend on."""
+        ...
+
+    def settle(self) -> None:
+        """Before a drain: what the engine itself would do about many new rows, were there a minute of quiet."""
+        ...
+
+    def bare(self) -> Bare: ...
+
+    def remove(self) -> None: ...
 
 
 @contextmanager
-def bench_store(address: str | None) -> Iterator[str]:
-    """The address of a fresh store. A given one must not hold jobs; without one, a file in the current folder."""
-    address = address or f"sqlite:///penstock-bench-{secrets.token_hex(4)}.db"
-    path = open_store(address, create=False).address
-    if os.path.exists(path):
-        raise ConfigError(f"{path} exists: a benchmark needs a store of its own; name a file that does not exist yet")
-    kind = file_system(os.path.dirname(path))
-    if kind in IN_MEMORY:
-        raise ConfigError(f"{path} is on {kind}, in memory, where syncs cost nothing: name a file on a real disk")
+def bench_store(address: str | None) -> Iterator[Place]:
+    """A fresh store, removed at the end. Without an address it is a file in the current folder."""
+    place = _made(address or f"sqlite:///penstock-bench-{secrets.token_hex(4)}.db")
     try:
-        yield address
+        yield place
     finally:
-        for folder_entry in (path, f"{path}-wal", f"{path}-shm", f"{path}-lock"):
-            if os.path.exists(folder_entry):
-                os.remove(folder_entry)
+        place.remove()
+
+
+def _made(address: str) -> Place:
+    parsed = parse_address(address)
+    if isinstance(parsed, SqliteAddress):
+        return SqlitePlace(address, os.path.abspath(parsed.path))
+    from penstock.cli.bench.place_postgres import PostgresPlace
+
+    return PostgresPlace(parsed)
+
+
+class SqlitePlace:
+    """A file that does not exist yet, on a real disk."""
+
+    def __init__(self, address: str, path: str) -> None:
+        if os.path.exists(path):
+            raise ConfigError(
+                f"{path} exists: a benchmark needs a store of its own; name a file that does not exist yet"
+            )
+        self._kind = file_system(os.path.dirname(path))
+        if self._kind in IN_MEMORY:
+            raise ConfigError(
+                f"{path} is on {self._kind}, in memory, where syncs cost nothing: name a file on a real disk"
+            )
+        self.address = address
+        self._path = path
+
+    def settings(self) -> dict[str, Any]:
+        return {"file_system": self._kind or "unknown"}
+
+    def settle(self) -> None:
+        """SQLite does nothing by itself."""
+
+    def bare(self) -> Bare:
+        from penstock.cli.bench.raw import RawSqlite
+
+        return RawSqlite(self._path)
+
+    def remove(self) -> None:
+        for name in (self._path, f"{self._path}-wal", f"{self._path}-shm", f"{self._path}-lock"):
+            if os.path.exists(name):
+                os.remove(name)

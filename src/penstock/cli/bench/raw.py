@@ -10,13 +10,11 @@ from multiprocessing import get_context
 
 import apsw
 
-from penstock.cli.bench.jobs import ARGUMENTS
+from penstock.cli.bench.jobs import PAYLOAD
 from penstock.cli.loop import new_event_loop
 from penstock.worker.settings import cores
 
-BATCH = 100
 THREADS = 50
-PAYLOAD = '{{"to":"{}","subject":"{}","body":"{}"}}'.format(*ARGUMENTS)
 
 _SCHEMA = """
 CREATE TABLE job (
@@ -52,11 +50,16 @@ class RawSqlite:
             if os.path.exists(name):
                 os.remove(name)
 
-    def insert_single(self, count: int) -> float:
+    def insert_single(self, count: int) -> tuple[float, float]:
+        """The driver knows no async code: one figure for both."""
         begun = time.perf_counter()
         for _ in range(count):
             self._db.execute(_INSERT, (PAYLOAD,))
-        return count / (time.perf_counter() - begun)
+        rate = count / (time.perf_counter() - begun)
+        return rate, rate
+
+    def insert_concurrent(self, callers: int, each: int) -> float | None:
+        return None
 
     def insert_bulk(self, count: int) -> float:
         begun = time.perf_counter()
@@ -65,12 +68,11 @@ class RawSqlite:
         self._db.execute("COMMIT")
         return count / (time.perf_counter() - begun)
 
-    def cycle(self, count: int) -> float:
-        """Claim and complete in batches of 100, two transactions each."""
+    def cycle(self, count: int, batch: int) -> float:
         self.insert_bulk(count)
         done = 0
         begun = time.perf_counter()
-        while rows := self._db.execute(_CLAIM, (time.time(), BATCH)).fetchall():
+        while rows := self._db.execute(_CLAIM, (time.time(), batch)).fetchall():
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany("UPDATE job SET state = 2 WHERE id = ?", [(row[0],) for row in rows])
             self._db.execute("COMMIT")

@@ -14,6 +14,7 @@ _ROWS = (
     ("enqueue_concurrent_per_s", "enqueue, 20 concurrent callers", "jobs/s"),
     ("enqueue_bulk_per_s", "enqueue 10,000 in bulk", "jobs/s"),
     ("drain_per_s", "drain, async handlers", "jobs/s"),
+    ("drain_batch_500_per_s", "claim and complete, batches of 500", "jobs/s"),
     ("drain_threads_per_s", "drain, plain handlers (threads)", "jobs/s"),
     ("drain_processes_per_s", "drain, process handlers", "jobs/s"),
     ("pickup_ms_p50", "pickup by an idle process, p50", "ms"),
@@ -29,12 +30,12 @@ def print_report(figures: dict[str, Any], as_json: bool) -> None:
     raw: dict[str, float] | None = figures.get("raw")
     table = Table("", "penstock", *(("bare driver", "ratio") if raw else ()))
     for name, title, unit in _ROWS:
-        ours = figures[name]
-        cells = [title, f"{ours:,} {unit}"]
+        ours, bare = figures.get(name), (raw or {}).get(name)
+        cells = [title, f"{ours:,} {unit}" if ours else ""]
         if raw:
-            bare = raw.get(name)
-            cells += [f"{bare:,} {unit}", f"{ours / bare:.2f}"] if bare else ["", ""]
-        table.add_row(*cells)
+            cells += [f"{bare:,} {unit}" if bare else "", f"{ours / bare:.2f}" if ours and bare else ""]
+        if ours or bare:
+            table.add_row(*cells)
     out.print(table)
     for name, value in figures["settings"].items():
         out.print(f"{name.replace('_', ' ')}: {value}", soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from penstock.cli.bench.jobs import ADDRESS, HISTORY
 from penstock.domain.errors import PenstockError
 from penstock.store.params import History
 
@@ -18,9 +20,11 @@ Child = subprocess.Popen[str]
 @contextmanager
 def children(address: str, history: History, count: int, mode: str) -> Iterator[list[Child]]:
     """Worker processes that are ready to begin; ended and waited for, whatever happens."""
-    command = [sys.executable, "-m", "penstock.cli.bench.child", address, history, mode]
+    command = [sys.executable, "-m", "penstock.cli.bench.child", mode]
+    environment = os.environ | {ADDRESS: address, HISTORY: history}
     started = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        for _ in range(count)
     ]
     try:
         for child in started:

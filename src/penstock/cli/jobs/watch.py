@@ -20,6 +20,7 @@ SAID_CHARS_MAX = 40
 LOOK_SECONDS = 0.05
 # What time alone changes (a scheduled job becomes due) moves no counter, so look anyway now and then.
 LOOK_ANYWAY_SECONDS = 1.0
+LOOK_UNCOUNTED_SECONDS = 0.25
 
 
 @guarded
@@ -79,10 +80,12 @@ def _looks(store: Store, job: Job) -> Iterator[Job]:
     from penstock.domain.job import FINAL
 
     yield job
-    seen, looked = -1, 0.0
+    seen: int | None = -1
+    looked = 0.0
     while job.state not in FINAL:
         version = store.version()
-        if version != seen or time.monotonic() - looked >= LOOK_ANYWAY_SECONDS:
+        patience = LOOK_ANYWAY_SECONDS if version is not None else LOOK_UNCOUNTED_SECONDS
+        if version != seen or time.monotonic() - looked >= patience:
             seen, looked = version, time.monotonic()
             found = store.read_job(job.id).wait()
             if found is None:

@@ -124,6 +124,16 @@ def schema_status(db: apsw.Connection, path: str) -> MigrationStatus:
     return MigrationStatus(current, latest, [name for version, name, _ in known if version > current])
 
 
+def migration_script(current: int) -> str:
+    """The migrations after a version as one script, all or nothing if whoever runs it stops at the first error."""
+    pending = [(version, name, text) for version, name, text in migrations() if version > current]
+    steps = [
+        f"-- {name}\n{text.rstrip()}\nUPDATE penstock_meta SET value = {version} WHERE key = 'schema_version';\n"
+        for version, name, text in pending
+    ]
+    return "\n".join(["-- for: sqlite3 -bail FILE\nBEGIN IMMEDIATE;\n", *steps, "COMMIT;\n"]) if steps else ""
+
+
 def migrate(db: apsw.Connection, path: str) -> MigrationStatus:
     """Apply what is missing in one transaction; many processes may try at once, one does it."""
     before = schema_status(db, path)

@@ -7,23 +7,33 @@ from typing import Any
 import msgspec
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.errors import AlreadyRetried, UnknownJob
-from penstock.domain.job import DEAD_LETTERS, FINAL, Event, State, StateCode, next_state
-from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant, decode_policy
+from penstock.domain.job import Event, State, StateCode, next_state
+from penstock.domain.options import Tenant
 from penstock.store import params as p
+from penstock.store.rows import (
+    FINAL_STATES,
+    DeadJob,
+    make_options,
+    prune_ages,
+    refuse_retried,
+    refuse_unknown,
+    spec_again,
+    unknown_job,
+)
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.finish import remove_jobs
 from penstock.store.sqlite.read import dead_where
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json, fetch
 
-FINAL_STATES = {StateCode[state.name]: state for state in FINAL}
+_tenant = msgspec.json.Decoder(Tenant).decode
+_tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 def cancel_job(tx: Tx, cancel: p.CancelJob) -> p.Cancelled:
     found = tx.run("find_job", id=cancel.id)
     if not found:
-        raise UnknownJob(f"no job has the id {cancel.id}; it never existed in this store, or retention removed it")
+        raise unknown_job(cancel.id)
     seq, outcome, token, started_at, due_at = found[0]
     if outcome is not None:
         return p.Cancelled(FINAL_STATES[outcome], FINAL_STATES[outcome])
@@ -46,58 +56,32 @@ def retry_dead(tx: Tx, retry: p.RetryDead) -> list[tuple[str, str]]:
         msgspec.structs.replace(retry.filter, retried=True) if retry.filter.ids else retry.filter
     )
     limit = max(len(retry.new_ids), len(retry.filter.ids or ()))
-    rows = fetch(tx.db, sql("find_dead").format(where=where), {**bindings, "limit": limit})
-    _refuse_unknown(retry.filter, {row[1] for row in rows})
-    declared = {name: msgspec.json.decode(text, type=Options) for name, text in tx.run("read_types")} | retry.types
+    found = [
+        (row[0], _dead(row)) for row in fetch(tx.db, sql("find_dead").format(where=where), {**bindings, "limit": limit})
+    ]
+    refuse_unknown(retry.filter, {dead.id for _, dead in found})
+    declared = make_options(tx.run("read_types")) | retry.types
     pairs: list[tuple[str, str]] = []
-    for new_id, (seq, old_id, payload, retried_as, *old) in zip(retry.new_ids, rows, strict=False):
-        if retried_as is not None and not retry.force:
-            raise AlreadyRetried(f"job {old_id} was retried before as {retried_as}; use force to retry it again")
-        enqueue_jobs(tx, [p.NewJob(new_id, payload, _spec_again(declared, *old))], retried_from=old_id)
+    for new_id, (seq, dead) in zip(retry.new_ids, found, strict=False):
+        refuse_retried(dead, retry.force)
+        enqueue_jobs(tx, [p.NewJob(new_id, dead.payload, spec_again(declared, dead))], retried_from=dead.id)
         tx.change("link_retry", new_id=new_id, seq=seq)
         tx.change("record_step", seq=seq, now=tx.now, event="retried", reason=f"by {retry.actor} as {new_id}")
-        pairs.append((old_id, new_id))
+        pairs.append((dead.id, new_id))
     _audit(tx, retry.actor, "retry", {"jobs": pairs, "forced": retry.force})
     return pairs
 
 
-def _spec_again(
-    declared: dict[str, Options], type_: str, queue: str, capability: str, resources: str, priority: int,
-    policy: str | None, tenant: str | None, tags: str | None,
-) -> p.JobSpec:  # fmt: skip
-    """The spec of a retried job: its type's current options, or its own where nobody has declared the type."""
-    if type_ in declared:
-        spec = p.job_spec(type_, declared[type_])
-    else:
-        needs = msgspec.json.decode(resources, type=Resources) if resources else NO_RESOURCES
-        spec = p.JobSpec(
-            type=type_,
-            queue=queue,
-            capability=capability,
-            resources=needs,
-            priority=priority,
-            policy=policy,
-            ttl=decode_policy(policy).ttl,
-        )
-    return msgspec.structs.replace(
-        spec,
-        tenant=msgspec.json.decode(tenant, type=Tenant) if tenant else None,
-        tags=tuple(msgspec.json.decode(tags)) if tags else (),
-        unique=None,
-    )
-
-
-def _refuse_unknown(wanted: p.DeadFilter, found: set[str]) -> None:
-    missing = [job_id for job_id in wanted.ids or () if job_id not in found]
-    if missing:
-        raise UnknownJob(f"not among the dead letters: {', '.join(missing)}; see `penstock dead list`")
+def _dead(row: tuple[Any, ...]) -> DeadJob:
+    *columns, tenant, tags = row[1:]
+    return DeadJob._make([*columns, _tenant(tenant) if tenant else None, _tags(tags) if tags else None])
 
 
 def purge_dead(tx: Tx, purge: p.PurgeDead) -> int:
     where, bindings = dead_where(purge.filter)
     limit = max(purge.limit, len(purge.filter.ids or ()))
     rows = fetch(tx.db, sql("find_dead").format(where=where), {**bindings, "limit": limit})
-    _refuse_unknown(purge.filter, {row[1] for row in rows})
+    refuse_unknown(purge.filter, {row[1] for row in rows})
     removed = remove_jobs(tx, as_json([row[0] for row in rows[: purge.limit]]))
     if removed:
         _audit(tx, purge.actor, "purge", {"jobs": removed, "filter": purge.filter})
@@ -105,11 +89,8 @@ def purge_dead(tx: Tx, purge: p.PurgeDead) -> int:
 
 
 def prune_jobs(tx: Tx, prune: p.PruneJobs) -> int:
-    ages = {State.COMPLETED: prune.completed_after, State.CANCELLED: prune.cancelled_after}
-    if prune.dead_after is not None:
-        ages |= dict.fromkeys(DEAD_LETTERS, prune.dead_after)
     removed = remove_jobs(tx, tx.value("prunable_over_count", limit=prune.limit))
-    for state, age in ages.items():
+    for state, age in prune_ages(prune).items():
         room = prune.limit - removed
         before = tx.now - int(age * MICROSECONDS)
         seqs = tx.value("prunable_jobs", state=StateCode[state.name], before=before, limit=room)

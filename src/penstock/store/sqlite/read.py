@@ -7,16 +7,14 @@ from typing import Any
 import apsw
 import msgspec
 
-from penstock.domain.clock import from_us
-from penstock.domain.job import FINAL, ErrorInfo, Job, Progress, State, StateCode, Transition
-from penstock.domain.options import Tenant, decode_policy
-from penstock.domain.payload import decode_json
+from penstock.domain.job import Job, State, Transition
+from penstock.domain.options import Options, Tenant
 from penstock.store import params as p
+from penstock.store.rows import JobColumns, make_job, make_options, make_transition, make_waiting, named_state
 from penstock.store.sqlite.statements import sql
-from penstock.store.sqlite.tx import fetch, read_resources
+from penstock.store.sqlite.tx import fetch
 
-_error = msgspec.json.Decoder(ErrorInfo).decode
-_progress = msgspec.json.Decoder(Progress).decode
+_TENANT, _TAGS = JobColumns._fields.index("tenant"), JobColumns._fields.index("tags")
 _tenant = msgspec.json.Decoder(Tenant).decode
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
@@ -104,88 +102,20 @@ def _jobs(
 
 
 def _job(row: tuple[Any, ...], now: int) -> Job:
-    (_, id_, type_, queue, capability, payload, priority, tenant, tags, unique_key, attempt, policy, crashes,
-     created_at, due_at, claimed_at, started_at, finished_at, worker, heartbeat_at, progress, result, error, reason,
-     decided_by,
-     parent, retried_from, retried_as, cancel, outcome, token) = row  # fmt: skip
-    return Job(
-        id=id_,
-        type=type_,
-        queue=queue,
-        capability=capability,
-        state=_state(outcome, token, started_at, due_at, now),
-        payload=_plain(payload),
-        priority=priority,
-        attempt=attempt,
-        max_attempts=decode_policy(policy).attempts,
-        crashes=crashes,
-        created_at=from_us(created_at),
-        due_at=from_us(due_at),
-        tenant=_tenant(tenant) if tenant else None,
-        tags=_tags(tags) if tags else (),
-        keys=(unique_key,) if unique_key else (),
-        claimed_at=_moment(claimed_at),
-        started_at=_moment(started_at),
-        finished_at=_moment(finished_at),
-        worker_id=worker,
-        worker_heartbeat_at=_moment(heartbeat_at),
-        progress=_progress(progress) if progress else None,
-        result=_plain(result) if result is not None else None,
-        error=_error(error) if error else None,
-        reason=reason,
-        decided_by=decided_by,
-        parent=parent,
-        retried_from=retried_from,
-        retried_as=retried_as,
-        cancel_requested=bool(cancel),
+    columns = JobColumns(*row)
+    tenant, tags = row[_TENANT], row[_TAGS]
+    return make_job(
+        columns._replace(tenant=_tenant(tenant) if tenant else None, tags=_tags(tags) if tags else None), now
     )
-
-
-def _moment(value: int | None) -> Any:
-    return None if value is None else from_us(value)
-
-
-def _plain(text: str) -> Any:
-    """The stored JSON, or the raw text where somebody wrote something else: a reader must not fail on one job."""
-    try:
-        return decode_json(text)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return text
-
-
-_OUTCOMES = {StateCode[state.name]: state for state in FINAL}
-
-
-def _state(outcome: int | None, token: int | None, started_at: int | None, due_at: int, now: int) -> State:
-    if outcome is not None:
-        return _OUTCOMES[StateCode(outcome)]
-    if token is not None:
-        return State.CLAIMED if started_at is None else State.RUNNING
-    return State.SCHEDULED if due_at > now else State.PENDING
 
 
 def count_jobs(db: apsw.Connection, now: int) -> list[p.Count]:
     rows = fetch(db, sql("count_jobs"), {"now": now})
-    return [p.Count(type_, queue, _named(state), jobs) for type_, queue, state, jobs in rows]
+    return [p.Count(type_, queue, named_state(state), jobs) for type_, queue, state, jobs in rows]
 
 
 def count_waiting(db: apsw.Connection, now: int, params: p.CountWaiting) -> list[p.Waiting]:
-    rows = fetch(db, sql("count_waiting"), {"now": now, "limit": params.limit})
-    return [
-        p.Waiting(
-            type=type_,
-            queue=queue,
-            capability=capability,
-            resources=read_resources(resources),
-            jobs=jobs,
-            oldest_due_at=oldest,
-        )
-        for type_, queue, capability, resources, jobs, oldest in rows
-    ]
-
-
-def _named(state: str | int) -> State:
-    return _OUTCOMES[StateCode(state)] if isinstance(state, int) else State(state)
+    return [make_waiting(*row) for row in fetch(db, sql("count_waiting"), {"now": now, "limit": params.limit})]
 
 
 def read_clock(db: apsw.Connection, now: int) -> int:
@@ -194,14 +124,8 @@ def read_clock(db: apsw.Connection, now: int) -> int:
 
 
 def read_history(db: apsw.Connection, job_id: str) -> list[Transition]:
-    return [
-        Transition(
-            at=from_us(at),
-            event=event,
-            attempt=attempt,
-            worker_id=worker,
-            reason=reason,
-            error=_error(error) if error else None,
-        )
-        for at, event, attempt, worker, reason, error in fetch(db, sql("read_history"), {"id": job_id})
-    ]
+    return [make_transition(*row) for row in fetch(db, sql("read_history"), {"id": job_id})]
+
+
+def read_types(db: apsw.Connection, now: int) -> dict[str, Options]:
+    return make_options(fetch(db, sql("read_types"), {}))

@@ -25,7 +25,7 @@ from penstock.store.sqlite.doorbell import DoorbellListener
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.statements import migrations, sql
 from penstock.store.sqlite.transaction import accept, atransaction, transaction
-from penstock.store.sqlite.tx import as_json, fetch
+from penstock.store.sqlite.tx import as_json
 from penstock.store.sqlite.writer import Operation, WriteCall, Writer
 
 T = TypeVar("T")
@@ -174,11 +174,7 @@ class SqliteStore:
         return self._read(workers.list_workers)
 
     def read_types(self) -> Call[dict[str, Options]]:
-        def query(db: apsw.Connection, now: int) -> dict[str, Options]:
-            rows = fetch(db, sql("read_types"), {})
-            return {name: msgspec.json.decode(text, type=Options) for name, text in rows}
-
-        return self._read(query)
+        return self._read(read.read_types)
 
     def listen(self, poll_interval: float) -> DoorbellListener:
         return DoorbellListener(self._file(), poll_interval)
@@ -248,6 +244,9 @@ class SqliteStore:
             known = migrations()
             return p.MigrationStatus(0, known[-1][0], [name for _, name, _ in known])
         return connection.look(self.path, self._vfs)
+
+    def migration_sql(self) -> str:
+        return connection.migration_script(self.migration_status().current)
 
     def migrate(self) -> p.MigrationStatus:
         before = self.migration_status()

@@ -11,6 +11,7 @@ import msgspec
 from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.domain.routing import why_not
 from penstock.store.params import ClaimJobs
+from penstock.store.rows import read_resources
 from penstock.store.sqlite.statements import sql
 
 _encode = msgspec.json.Encoder().encode
@@ -71,11 +72,6 @@ class Lanes:
 
 def _resource_text(resources: Resources) -> str:
     return "" if resources is NO_RESOURCES or resources == NO_RESOURCES else as_json(resources)
-
-
-def read_resources(text: str) -> Resources:
-    """What a lane's jobs need, as it is stored."""
-    return msgspec.json.decode(text, type=Resources) if text else NO_RESOURCES
 
 
 class _Lane(msgspec.Struct, frozen=True):

@@ -11,11 +11,10 @@ from penstock.domain.job import ErrorInfo, Event, StateCode
 from penstock.domain.options import decode_policy
 from penstock.domain.retry import GiveUp, after_failure
 from penstock.store import params as p
+from penstock.store.rows import WORKERS_LISTED
 from penstock.store.sqlite.finish import Ending, end_attempts
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json
-
-WORKERS_LISTED = 1000
 
 _workers = msgspec.json.Decoder(list[p.WorkerInfo]).decode
 

@@ -1,6 +1,6 @@
 -- A job with wherever its pointer is. {where}, {order} are filled in by read.py from fixed texts.
 SELECT
-    job.seq, job.id, lane.type, lane.queue, lane.capability, job.payload, job.priority, job.tenant, job.tags,
+    job.id, lane.type, lane.queue, lane.capability, job.payload, job.priority, job.tenant, job.tags,
     job.unique_key, coalesce(outcome.attempt, lease.attempt, job.attempt), job.policy, job.crashes, job.created_at,
     job.due_at, coalesce(outcome.claimed_at, lease.claimed_at), coalesce(outcome.started_at, lease.started_at),
     outcome.finished_at, worker.id, worker.heartbeat_at, coalesce(outcome.progress, lease.progress), outcome.result,

@@ -1,0 +1,162 @@
+"""The bare driver on the same PostgreSQL server: one table, one index, psycopg, and nothing around them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from penstock.cli.bench.jobs import PAYLOAD
+from penstock.cli.loop import new_event_loop
+from penstock.domain.errors import PenstockError
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection, Connection
+    from psycopg.sql import Composed
+
+    from penstock.store.open import PostgresAddress
+
+ROWS_PER_STATEMENT = 1000
+WAKE_SECONDS_MAX = 10.0
+WARM = 5
+"""So many first pickups are not counted: statements are prepared on the way."""
+
+_SCHEMA = """
+CREATE TABLE {table} (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, queue text NOT NULL DEFAULT 'default',
+    priority integer NOT NULL DEFAULT 0, run_at timestamptz NOT NULL DEFAULT now(),
+    taken boolean NOT NULL DEFAULT false, payload text NOT NULL
+);
+CREATE INDEX ON {table} (queue, priority, run_at, id) WHERE NOT taken
+"""
+_INSERT = "INSERT INTO {table} (payload) VALUES (%s)"
+_INSERT_MANY = "INSERT INTO {table} (payload) SELECT unnest(%s::text[])"
+_INSERT_AND_NOTIFY = """
+WITH new AS (INSERT INTO {table} (payload) VALUES (%s) RETURNING id) SELECT pg_notify(%s, '') FROM new
+"""
+# An array keeps the planner from reading the whole table for a batch, and so does a limit that it knows.
+_CLAIM = """
+UPDATE {table} SET taken = true WHERE id = ANY (ARRAY (
+    SELECT id FROM {table} WHERE NOT taken AND queue = 'default' AND run_at <= now()
+    ORDER BY priority, run_at, id LIMIT {batch} FOR UPDATE SKIP LOCKED
+)) RETURNING id, payload
+"""
+_COMPLETE = "DELETE FROM {table} WHERE id = ANY (%s::bigint[])"
+
+
+class RawPostgres:
+    """Rows in the benchmark's own schema, with prepared statements and binary results where the address allows them."""
+
+    def __init__(self, address: PostgresAddress, schema: str) -> None:
+        self._address = address
+        self._schema = schema
+        self._db = self._connect()
+        self._db.execute(self._sql(_SCHEMA), prepare=False)
+
+    def close(self) -> None:
+        self._db.execute(self._sql("DROP TABLE {table}"), prepare=False)
+        self._db.close()
+
+    def insert_single(self, count: int) -> tuple[float, float]:
+        insert = self._sql(_INSERT)
+        cursor = self._db.cursor(binary=True)
+        begun = time.perf_counter()
+        for _ in range(count):
+            cursor.execute(insert, (PAYLOAD,))
+        plain = count / (time.perf_counter() - begun)
+        return plain, self._by_callers(1, count)
+
+    def insert_concurrent(self, callers: int, each: int) -> float | None:
+        return self._by_callers(callers, each)
+
+    def _by_callers(self, callers: int, each: int) -> float:
+        """Async callers, connected before the clock starts."""
+        insert = self._sql(_INSERT)
+
+        async def call(db: AsyncConnection[Any]) -> None:
+            cursor = db.cursor(binary=True)
+            for _ in range(each):
+                await cursor.execute(insert, (PAYLOAD,))
+
+        async def together() -> float:
+            connections = [await self._connect_async() for _ in range(callers)]
+            try:
+                begun = time.perf_counter()
+                await asyncio.gather(*map(call, connections))
+                return callers * each / (time.perf_counter() - begun)
+            finally:
+                for db in connections:
+                    await db.close()
+
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(together())
+
+    def insert_bulk(self, count: int) -> float:
+        insert = self._sql(_INSERT_MANY)
+        begun = time.perf_counter()
+        with self._db.transaction():
+            for start in range(0, count, ROWS_PER_STATEMENT):
+                self._db.execute(insert, ([PAYLOAD] * min(ROWS_PER_STATEMENT, count - start),), binary=True)
+        return count / (time.perf_counter() - begun)
+
+    def cycle(self, count: int, batch: int) -> float:
+        self._db.execute(self._sql("TRUNCATE {table}"), prepare=False)
+        self.insert_bulk(count)
+        self._db.execute(self._sql("VACUUM ANALYZE {table}"), prepare=False)
+        claim, complete = self._sql(_CLAIM, batch), self._sql(_COMPLETE)
+        cursor = self._db.cursor(binary=True)
+        done = 0
+        begun = time.perf_counter()
+        while rows := cursor.execute(claim).fetchall():
+            cursor.execute(complete, ([row[0] for row in rows],))
+            done += len(rows)
+        return done / (time.perf_counter() - begun)
+
+    def pickup_ms(self, count: int) -> list[float]:
+        """Insert and notify in one statement, hear it on another connection, claim there."""
+        from psycopg import sql
+
+        self._db.execute(self._sql("TRUNCATE {table}"), prepare=False)
+        channel = f"{self._schema}_raw"
+        insert, claim = self._sql(_INSERT_AND_NOTIFY), self._sql(_CLAIM, 1)
+        found: list[float] = []
+        with self._connect() as listener:
+            listener.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)), prepare=False)
+            for probe in range(count + WARM):
+                begun = time.perf_counter()
+                self._db.execute(insert, (PAYLOAD, channel))
+                if not list(listener.notifies(timeout=WAKE_SECONDS_MAX, stop_after=1)):
+                    raise PenstockError("no notification came through; behind a transaction pooler leave --raw out")
+                listener.execute(claim, binary=True).fetchall()
+                if probe >= WARM:
+                    found.append((time.perf_counter() - begun) * 1000)
+        return found
+
+    # How
+
+    @property
+    def _table(self) -> Any:
+        from psycopg import sql
+
+        return sql.Identifier(self._schema, "raw_job")
+
+    def _sql(self, text: Any, batch: int = 0) -> Composed:
+        from psycopg import sql
+
+        return sql.SQL(text).format(table=self._table, batch=sql.Literal(batch))
+
+    def _connect(self) -> Connection[Any]:
+        import psycopg
+
+        return psycopg.connect(self._address.conninfo, autocommit=True, prepare_threshold=self._threshold)
+
+    async def _connect_async(self) -> AsyncConnection[Any]:
+        import psycopg
+
+        return await psycopg.AsyncConnection.connect(
+            self._address.conninfo, autocommit=True, prepare_threshold=self._threshold
+        )
+
+    @property
+    def _threshold(self) -> int | None:
+        return 0 if self._address.prepare else None

@@ -1,0 +1,354 @@
+"""What threatens a store on a PostgreSQL server, found without changing it (the engine's part of `penstock doctor`).
+
+Whatever this role may not look at is said so, and is no error: monitoring rights are not needed to run jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.duration import format_duration
+from penstock.store.params import Finding, Level
+from penstock.store.postgres.grants import RIGHTS
+from penstock.store.postgres.steps import Rows, Steps, run
+
+VERSION_MIN = 15
+SKEW_SECONDS_MAX = 1.0
+OPEN_SECONDS_MAX = 300.0
+CONNECTIONS_SHARE_MAX = 0.8
+DEAD_ROWS_MIN = 50_000
+TABLES_NAMED = 3
+# Tables whose rows come and go with every job: dead ones in them slow every claim and finish down.
+CHURNED = ("waiting", "lease")
+POINTERS = frozenset({"job", "waiting", "lease", "outcome"})
+
+SEQUENCES = ("token",)
+WANTED = [(table, right) for rights, tables in RIGHTS.items() for table in tables for right in rights.split(", ")] + [
+    (sequence, "USAGE") for sequence in SEQUENCES
+]
+
+
+class Server(NamedTuple):
+    """What check_server answers. The last four say what this role may look at."""
+
+    number: int
+    version: str
+    encoding: str
+    database: str
+    role: str
+    fsync: bool
+    full_page_writes: bool
+    synchronous_commit: str
+    standby: bool
+    read_only: bool
+    autovacuum: bool
+    sees_databases: bool
+    sees_activity: bool
+    sees_all_activity: bool
+    sees_tables: bool
+
+
+class Missing(NamedTuple):
+    """A right that this role does not have. `there` is False when the table itself is missing, or not to be seen."""
+
+    name: str
+    right: str
+    there: bool
+
+
+def check_steps(deep: bool, pooled: bool, latest: int) -> Steps[list[Finding]]:
+    """All findings of this engine, over a connection that works. `latest` is the newest schema that is known here."""
+    server = Server(*(yield from run("check_server"))[0])
+    found = [version_finding(server), encoding_finding(server)]
+    if any(finding.level == "error" for finding in found):
+        return found
+    found += [durability_finding(server), writable_finding(server), pooler_finding(pooled)]
+    names, privileges = (list(column) for column in zip(*WANTED, strict=True))
+    rows = yield from run("check_rights", names=names, privileges=privileges)
+    missing = [Missing(*row) for row in rows]
+    found += yield from _schema(server, missing, latest)
+    found.append((yield from _connections(server)))
+    found.append((yield from _transactions(server)))
+    if not any(finding.name == "schema" and finding.level == "error" for finding in found):
+        found += yield from _tables(server)
+        found += yield from _pointers(deep, missing)
+    return found
+
+
+def unreachable(error: Exception) -> list[Finding]:
+    """What is found of a server that cannot be asked."""
+    return [Finding.from_error("server", error)]
+
+
+def clock_finding(server_us: int, own_us: int) -> Finding:
+    """The clock that decides, which is the server's, against this machine's."""
+    skew = (server_us - own_us) / MICROSECONDS
+    if abs(skew) <= SKEW_SECONDS_MAX:
+        return Finding("server clock", "ok", "it agrees with this machine's")
+    side = "ahead of" if skew > 0 else "behind"
+    return Finding(
+        "server clock", "warning", f"it is {format_duration(round(abs(skew), 1))} {side} this machine's: due times "
+        "are the server's, and an absolute time that is reckoned here means another moment there",
+        "let both machines synchronise their clocks (NTP), such as with: timedatectl set-ntp true",
+    )  # fmt: skip
+
+
+# The server
+
+
+def version_finding(server: Server) -> Finding:
+    if server.number >= VERSION_MIN * 10_000:
+        return Finding("server", "ok", f"PostgreSQL {server.version}")
+    return Finding(
+        "server", "error", f"the server is PostgreSQL {server.version}, and penstock needs {VERSION_MIN} or newer",
+        f"upgrade the server to PostgreSQL {VERSION_MIN} or newer (pg_upgrade keeps the data)",
+    )  # fmt: skip
+
+
+def encoding_finding(server: Server) -> Finding:
+    if server.encoding == "UTF8":
+        return Finding("encoding", "ok", "UTF8")
+    return Finding(
+        "encoding", "error",
+        f"the database {server.database} has the encoding {server.encoding}, which cannot hold every payload",
+        "make a database with UTF8 and name it in the address: createdb -E UTF8 -T template0 NAME",
+    )  # fmt: skip
+
+
+def durability_finding(server: Server) -> Finding:
+    off = [name for name in ("fsync", "full_page_writes") if not getattr(server, name)]
+    if off:
+        return Finding(
+            "durability", "warning", f"{' and '.join(off)} off: a crash of the machine can lose jobs that were "
+            "stored, and damage the whole server",
+            "set to on in postgresql.conf: " + ", ".join(off),
+        )  # fmt: skip
+    if server.synchronous_commit == "off":
+        return Finding(
+            "durability", "warning", "synchronous_commit is off for this role: penstock switches it on for itself, but "
+            "not in transactions of your own that enqueue, nor behind a pooler; a crash may undo the newest of those",
+            f'ALTER ROLE "{server.role}" SET synchronous_commit = on',
+        )  # fmt: skip
+    said = (
+        f"synchronous_commit={server.synchronous_commit}: every commit is on the server's disk before the call returns"
+    )
+    return Finding("durability", "ok", said)
+
+
+def writable_finding(server: Server) -> Finding:
+    if server.standby:
+        return Finding(
+            "writable", "error", "the server is a standby that follows another one: nothing can be stored here",
+            "name the primary in the address, or all hosts with ?target_session_attrs=read-write",
+        )  # fmt: skip
+    if server.read_only:
+        return Finding(
+            "writable", "error", "default_transaction_read_only is on: nothing can be stored",
+            f'ALTER DATABASE "{server.database}" RESET default_transaction_read_only, or the same of the role or the '
+            "server, wherever it was set",
+        )  # fmt: skip
+    return Finding("writable", "ok", f"as {server.role} in {server.database}")
+
+
+def pooler_finding(pooled: bool) -> Finding:
+    if not pooled:
+        return Finding("connection", "ok", "to the server itself")
+    return Finding(
+        "connection", "warning", "there is a transaction pooler between: no worker is woken through it, so each looks "
+        "for jobs at its poll interval, and statements are not prepared",
+        "give the workers the address of the server itself; the pooler is good for programs that only enqueue",
+    )  # fmt: skip
+
+
+def _connections(server: Server) -> Steps[Finding]:
+    if not server.sees_databases:
+        return _unseen("connections", "pg_stat_database")
+    [(used, room)] = yield from run("check_connections")
+    return connections_finding(used, room)
+
+
+def connections_finding(used: int, room: int) -> Finding:
+    said = f"{used:,} of {room:,} in use"
+    if used <= room * CONNECTIONS_SHARE_MAX:
+        return Finding("connections", "ok", said)
+    return Finding(
+        "connections", "warning", f"{said}: whoever comes when none is left is turned away",
+        "raise max_connections, lower ?pool= in the addresses, or put a pooler before the programs that only enqueue",
+    )  # fmt: skip
+
+
+def _unseen(name: str, view: str) -> Finding:
+    return Finding(name, "ok", f"could not look: this role may not read {view}")
+
+
+# The schema
+
+
+def _schema(server: Server, missing: list[Missing], latest: int) -> Steps[list[Finding]]:
+    """Whether all is there, of which version it is, and whether this role may use it."""
+    closed = next((one for one in missing if one.name == "meta"), None)
+    if closed is not None:
+        return [no_schema_finding(closed.there, server.role)]
+    versions: dict[str, int] = dict((yield from run("check_version")))
+    found = schema_finding(versions.get("schema_version", 0), versions.get("oldest", 0), latest)
+    absent = sorted({one.name for one in missing if not one.there})
+    if absent and found.level == "ok":
+        found = changed_finding(absent)
+    return [found, rights_finding([one for one in missing if one.there], server.role)]
+
+
+def no_schema_finding(there: bool, role: str) -> Finding:
+    """`there`: whether there is a store, which is then closed to this role."""
+    if there:
+        return Finding(
+            "schema", "error", f"the role {role} may not read the table meta, which tells the version of the store",
+            _grant(role),
+        )  # fmt: skip
+    return Finding(
+        "schema", "error", "there is no store in this schema",
+        "name another one with ?schema=NAME in the address, or make it with: penstock migrate",
+    )  # fmt: skip
+
+
+def changed_finding(absent: list[str]) -> Finding:
+    return Finding(
+        "schema", "error", f"somebody has changed the schema by hand: there is no {', no '.join(absent)}",
+        "restore it from a backup, or make again what is missing, as it is in: penstock migrate --dry-run",
+    )  # fmt: skip
+
+
+def schema_finding(current: int, oldest: int, latest: int) -> Finding:
+    if oldest > latest:
+        return Finding(
+            "schema", "error", f"the schema has version {current} and needs a penstock that knows {oldest}; this one "
+            f"knows {latest}",
+            "upgrade penstock",
+        )  # fmt: skip
+    if current < latest:
+        return Finding(
+            "schema", "error", f"the schema has version {current}, this penstock needs {latest}",
+            "run: penstock migrate (programs of the old version go on working)",
+        )  # fmt: skip
+    newer = f"; this penstock knows {latest}, and works with it" if current > latest else ", the latest"
+    return Finding("schema", "ok", f"version {current}{newer}")
+
+
+def rights_finding(missing: list[Missing], role: str) -> Finding:
+    if not missing:
+        return Finding("rights", "ok", f"the role {role} may do all that penstock does")
+    by_name: dict[str, list[str]] = {}
+    for one in missing:
+        by_name.setdefault(one.name, []).append(one.right)
+    said = ", ".join(f"{'/'.join(rights)} on {name}" for name, rights in by_name.items())
+    return Finding(
+        "rights", "error", f"the role {role} lacks {said}",
+        _grant(role),
+    )  # fmt: skip
+
+
+def _grant(role: str) -> str:
+    return f"let the owner of the schema run what this prints: penstock migrate --grants {role}"
+
+
+# What slows it down
+
+
+def _transactions(server: Server) -> Steps[Finding]:
+    if not server.sees_activity:
+        return _unseen("long transactions", "pg_stat_activity or pg_prepared_xacts")
+    rows = yield from run("check_transactions")
+    return transactions_finding(rows, server.sees_all_activity, server.role)
+
+
+def transactions_finding(rows: Rows, sees_all: bool, role: str) -> Finding:
+    """The rows are (who, seconds, how to end it), the oldest first."""
+    long = [(who, seconds, end) for who, seconds, end in rows if seconds > OPEN_SECONDS_MAX]
+    if long:
+        who, seconds, end = long[0]
+        return Finding(
+            "long transactions", "warning", f"{who} has kept a transaction open for {_about(seconds)}"
+            + (f", and there are others ({len(long)} of the oldest)" if len(long) > 1 else "")
+            + ": no row that has died since is cleaned up, and the tables grow",
+            f"let it end, or: {end}",
+        )  # fmt: skip
+    oldest = f"the oldest for {_about(rows[0][1])}" if rows else "none that keeps dead rows"
+    hidden = (
+        "" if sees_all else f"; could not look at those of other roles (GRANT pg_read_all_stats TO {role} allows it)"
+    )
+    return Finding("long transactions", "ok", oldest + hidden)
+
+
+def _tables(server: Server) -> Steps[list[Finding]]:
+    rows = yield from run("check_tables")
+    found = [autovacuum_finding(server.autovacuum, [name for name, *_, off in rows if off])]
+    if server.sees_tables:
+        found.append(dead_rows_finding({name: (live, dead) for name, _, live, dead, _ in rows if name in CHURNED}))
+    else:
+        found.append(_unseen("dead rows", "pg_stat_all_tables"))
+    return [*found, size_finding([(name, size) for name, size, *_ in rows])]
+
+
+def autovacuum_finding(on: bool, off_for: list[str]) -> Finding:
+    if on and not off_for:
+        return Finding("autovacuum", "ok", "on")
+    where = f"for {', '.join(off_for)}" if on else "on this server"
+    fixes = [f"ALTER TABLE {name} RESET (autovacuum_enabled)" for name in off_for] if on else [
+        "set autovacuum and track_counts to on in postgresql.conf"
+    ]  # fmt: skip
+    return Finding(
+        "autovacuum", "warning", f"it is off {where}: dead rows are never cleaned up, and everything gets slower",
+        "; ".join(fixes),
+    )  # fmt: skip
+
+
+def dead_rows_finding(counts: dict[str, tuple[int, int]]) -> Finding:
+    """`counts` is (live, dead) of the tables whose rows come and go."""
+    said = ", ".join(f"{name} {dead:,} beside {live:,} live" for name, (live, dead) in sorted(counts.items()))
+    bad = sorted(name for name, (live, dead) in counts.items() if dead > max(live, DEAD_ROWS_MIN))
+    if not bad:
+        return Finding("dead rows", "ok", said or "not counted yet")
+    return Finding(
+        "dead rows", "warning", f"{said}: more dead ones than live ones slow down whatever reads past them",
+        f"end long transactions, then VACUUM {', '.join(bad)} in penstock's schema; does autovacuum keep up?",
+    )  # fmt: skip
+
+
+def size_finding(sizes: list[tuple[str, int]]) -> Finding:
+    """The tables with their indexes, the largest first."""
+    named = ", ".join(f"{name} {_mebibytes(size)}" for name, size in sizes[:TABLES_NAMED])
+    return Finding("size", "ok", f"{_mebibytes(sum(size for _, size in sizes))} in all; the largest: {named}")
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / 2**20:,.1f} MiB"
+
+
+def _about(seconds: float) -> str:
+    return format_duration(round(seconds)) if seconds >= 1 else "less than 1s"
+
+
+# What must hold
+
+
+def _pointers(deep: bool, missing: list[Missing]) -> Steps[list[Finding]]:
+    closed = sorted({one.name for one in missing if one.name in POINTERS and one.right == "SELECT"})
+    if closed:
+        return [_unseen("integrity", ", ".join(closed))]
+    if not deep:
+        return [Finding("integrity", "ok", "not checked: it reads every job; --deep does it")]
+    return list(pointer_findings((yield from run("check_pointers"))))
+
+
+def pointer_findings(rows: Rows) -> Iterator[Finding]:
+    """Every job is in one state, which is where its one pointer is. The rows are (fault, how many, one of them)."""
+    if not rows:
+        yield Finding("integrity", "ok", "every job is in exactly one state")
+    level: Level = "error"
+    for fault, count, example in rows:
+        yield Finding(
+            "integrity", level, f"{count:,} × {fault}, such as {example}",
+            "somebody has changed the tables by hand, or this is a defect: keep a copy (pg_dump) and report it; "
+            f"what is known of one: penstock jobs show {example}",
+        )  # fmt: skip

@@ -1,0 +1,183 @@
+"""Leasing jobs to a worker: the first in order over the lanes that it may take from.
+
+What a connection knows of the lanes (`Seen`) makes a claim cost the same with any backlog and under any long
+transaction: where each lane goes on, as of a snapshot. Everything that became visible since is found by the
+transaction that inserted it. See docs/decisions/0011-postgres-storage.md.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+
+from penstock.domain.errors import WorkerRefused
+from penstock.domain.options import Resources, Tenant
+from penstock.domain.routing import why_not
+from penstock.store.params import Claim, Claimed, ClaimJobs
+from penstock.store.postgres.steps import SEEN, Steps, run, value
+from penstock.store.rows import read_resources
+
+HEADS_AGAIN_SECONDS = 60.0
+HEADS_SHARE_MAX = 0.01
+EXPIRED_AGAIN_SECONDS = 60.0
+EXPIRED_PAGE = 1000
+
+_tags = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """A route, as the judge of who may take from it sees it."""
+
+    type: str
+    queue: str
+    capability: str
+    resources: Resources
+    priority: int
+
+
+class Seen:
+    """What one connection has seen of the lanes. It is forgotten with the connection."""
+
+    def __init__(self) -> None:
+        self.lanes: dict[int, Lane] = {}
+        self.first: dict[int, tuple[int, str]] = {}
+        self.upto: str | None = None
+        self.open: list[str] = []
+        self.headed_at = 0.0
+        self.headed_for = 0.0
+        self.expired_upto = 0
+        self.expired_at = 0.0
+        self._eligible: dict[tuple[object, ...], tuple[int, list[int]]] = {}
+
+    def look(self, snapshot: str) -> None:
+        """Remember a snapshot: `xmin:xmax:in progress`."""
+        _, self.upto, open_ = snapshot.split(":")
+        self.open = open_.split(",") if open_ else []
+
+    def eligible(self, claim: ClaimJobs) -> list[int]:
+        """The lanes that this claim may take from."""
+        key = (claim.types, claim.queues, claim.capabilities, claim.resources)
+        known, lanes = self._eligible.get(key, (-1, []))
+        if known != len(self.lanes):
+            lanes = [number for number, lane in self.lanes.items() if not why_not(claim, lane)]
+            if len(self._eligible) > 64:
+                self._eligible.clear()
+            self._eligible[key] = (len(self.lanes), lanes)
+        return lanes
+
+    def heads_are_due(self) -> bool:
+        """A look at everything, now and then, costs little and trusts nothing."""
+        pause = max(HEADS_AGAIN_SECONDS, self.headed_for / HEADS_SHARE_MAX)
+        return self.upto is None or time.monotonic() - self.headed_at > pause
+
+
+def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
+    """Each statement is a transaction of its own. A claim that comes up short looks again where there may be more."""
+    seen: Seen = yield from value(SEEN)
+    if seen.upto is None:
+        yield from _look_at_all(seen)
+    claimed, again = yield from _claim(seen, claim)
+    if not claimed.jobs and not again and seen.heads_are_due():
+        yield from _look_at_all(seen)
+        again = True
+    if again and len(claimed.jobs) < claim.limit:
+        rest = msgspec.structs.replace(claim, limit=claim.limit - len(claimed.jobs))
+        more, _ = yield from _claim(seen, rest)
+        claimed = Claimed(claimed.jobs + more.jobs, claimed.claimed_at, more.next_due_at)
+    return claimed
+
+
+def _look_at_all(seen: Seen) -> Steps[None]:
+    began = time.monotonic()
+    yield from _read_lanes(seen)
+    [(snapshot, lanes, dues, ids)] = yield from run("heads")
+    seen.look(snapshot)
+    seen.first = {lane: (due, id_) for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True)}
+    seen.headed_at = time.monotonic()
+    seen.headed_for = seen.headed_at - began
+
+
+def _read_lanes(seen: Seen) -> Steps[None]:
+    # All of them: a lane with a smaller number may have been committed after one with a larger.
+    for number, type_, queue, capability, resources, priority in (yield from run("read_lanes", known=0)):
+        seen.lanes[number] = Lane(type_, queue, capability, read_resources(resources), priority)
+
+
+def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
+    """One claim; the second answer is whether more may be there: in new lanes, or after jobs that had expired."""
+    eligible = seen.eligible(claim)
+    active = [lane for lane in eligible if lane in seen.first]
+    positions = [seen.first[lane] for lane in active]
+    [(status, now, snapshot, overdue, new, new_dues, new_ids, lanes, dues, ids, *columns)] = yield from run(
+        "claim_jobs",
+        session=claim.session,
+        limit=claim.limit,
+        upto=seen.upto,
+        open=seen.open,
+        lanes=active,
+        dues=[due for due, _ in positions],
+        ids=[id_ for _, id_ in positions],
+        eligible=eligible,
+        expired=seen.expired_upto,
+    )
+    if status not in ("active", "draining"):
+        seen.upto = None
+        raise WorkerRefused(f"this worker is {status or 'not registered'}; it must register again before it claims")
+    seen.look(snapshot)
+    for lane, due, id_ in zip(new or (), new_dues or (), new_ids or (), strict=True):
+        seen.first[lane] = min((due, id_), seen.first.get(lane, (due, id_)))
+    for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True):
+        if due is None:
+            seen.first.pop(lane, None)
+        else:
+            seen.first[lane] = (due, id_)
+    yield from _expire(seen, overdue, now)
+    later = [seen.first[lane][0] for lane in eligible if lane in seen.first and seen.first[lane][0] > now]
+    if any(lane not in seen.lanes for lane in new or ()):
+        yield from _read_lanes(seen)
+        eligible = seen.eligible(claim)
+    due = any(lane in seen.first and seen.first[lane][0] <= now for lane in eligible)
+    return Claimed(_claims(seen, columns), now, min(later, default=None)), due
+
+
+def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:
+    """End what waited for too long. Only the rows since the last look are asked for; now and then, all."""
+    if overdue:
+        while (yield from value("expire_jobs")) == EXPIRED_PAGE:
+            pass
+    seen.expired_upto = now
+    if time.monotonic() - seen.expired_at > EXPIRED_AGAIN_SECONDS:
+        seen.expired_upto, seen.expired_at = 0, time.monotonic()
+
+
+def _claims(seen: Seen, columns: list[Any]) -> list[Claim]:
+    (tokens, ids, lanes, attempts, crashes, payloads, policies, created, dues, orgs, workspaces, tags, parents) = (
+        columns
+    )
+    if not tokens:
+        return []
+    routes = [seen.lanes[lane] for lane in lanes]
+    none: list[None] = [None] * len(tokens)
+    return list(
+        map(
+            Claim,
+            tokens,
+            ids,
+            [route.type for route in routes],
+            [route.queue for route in routes],
+            attempts,
+            crashes,
+            payloads,
+            policies,
+            [route.priority for route in routes],
+            created,
+            dues,
+            [org and Tenant(org, workspace) for org, workspace in zip(orgs, workspaces or none, strict=True)]
+            if orgs
+            else none,
+            [text and _tags(text) for text in tags] if tags else none,
+            parents or none,
+        )
+    )

@@ -1,0 +1,118 @@
+"""Ending attempts, fenced: every statement goes through the lease of its token, so a lost token changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.job import Event, StateCode
+from penstock.store.params import Completed, FinishJobs, History, SaveProgress, StartJobs, Unfinished
+from penstock.store.postgres.enqueue import enqueue_steps
+from penstock.store.postgres.steps import Steps, run
+
+
+class Ending(NamedTuple):
+    """One attempt that ended without success, in the order of the arrays that the statement takes."""
+
+    token: int
+    final: bool
+    state: int
+    started_at: int | None
+    delay: int
+    error: str | None
+    reason: str | None
+    decided_by: str
+    give_back: int
+    crash: int
+    event: str
+    keep: int | None
+    remove: bool
+    progress: str | None = None
+
+
+_ARRAYS = ("tokens", "finals", "states", "started", "delays", "errors", "reasons", "deciders", "backs", "crashes",
+           "events", "keeps", "removes", "progress")  # fmt: skip
+
+
+def finish_steps(finish: FinishJobs) -> Steps[list[int]]:
+    """Answers the tokens that were lost."""
+    if finish.follow_ups:
+        tokens = [token for token, _ in finish.follow_ups]
+        held = {token for (token,) in (yield from run("follow_up_tokens", tokens=tokens))}
+        yield from enqueue_steps([job for token, job in finish.follow_ups if token in held])
+    lost: list[int] = []
+    for keep, run_ in groupby(finish.completed, key=lambda done: done.keep):
+        lost += yield from _complete(keep, list(run_), finish.history)
+    if finish.unfinished:
+        lost += yield from end_attempts([_ending(end) for end in finish.unfinished], finish.history)
+    return sorted(set(lost))
+
+
+def is_alone(finish: FinishJobs) -> bool:
+    """Whether storing these outcomes is one statement."""
+    if finish.follow_ups or (finish.completed and finish.unfinished):
+        return False
+    return len({done.keep for done in finish.completed}) <= 1
+
+
+def _complete(keep: bool | int, done: list[Completed], history: History) -> Steps[list[int]]:
+    tokens = [success.token for success in done]
+    [(stored,)] = yield from run(
+        "complete_jobs",
+        tokens=tokens,
+        started=[success.started_at for success in done],
+        results=[success.result for success in done],
+        progress=[success.progress for success in done],
+        keep=None if isinstance(keep, bool) else keep,
+        remove=keep is False or history in ("failures", "none"),
+        record=history == "all",
+    )
+    return [] if stored is None else _missing(tokens, stored)
+
+
+def _missing(tokens: Sequence[int], found: Sequence[int] | None) -> list[int]:
+    there = set(found or ())
+    return [token for token in tokens if token not in there]
+
+
+def _ending(end: Unfinished) -> Ending:
+    final = end.event in (Event.FAIL, Event.CANCEL)
+    return Ending(
+        token=end.token,
+        final=final,
+        state=StateCode.CANCELLED if end.event is Event.CANCEL else StateCode.DEAD,
+        started_at=end.started_at,
+        delay=int(end.delay * MICROSECONDS),
+        error=end.error,
+        reason=end.reason,
+        decided_by="operator" if end.event is Event.CANCEL else "worker",
+        give_back=int(end.event is Event.RELEASE),
+        crash=int(end.crash),
+        event=end.event,
+        keep=None if isinstance(end.keep, bool) else end.keep,
+        remove=end.keep is False,
+        progress=end.progress,
+    )
+
+
+def end_attempts(endings: Sequence[Ending], history: History) -> Steps[list[int]]:
+    """Return the jobs that will be tried again, and end the others. Answers the tokens that were lost."""
+    columns = dict(zip(_ARRAYS, (list(column) for column in zip(*endings, strict=True)), strict=True))
+    columns["states"] = [int(state) for state in columns["states"]]
+    columns["events"] = [str(event) for event in columns["events"]]
+    [(found, _)] = yield from run("end_attempts", **columns, record=history != "none")
+    return _missing([end.token for end in endings], found)
+
+
+def start_steps(start: StartJobs) -> Steps[list[int]]:
+    tokens = [token for token, _ in start.starts]
+    found = yield from run("start_jobs", tokens=tokens, started=[at for _, at in start.starts])
+    return _missing(tokens, [token for (token,) in found])
+
+
+def progress_steps(save: SaveProgress) -> Steps[list[int]]:
+    tokens = [token for token, _ in save.progress]
+    found = yield from run("save_progress", tokens=tokens, progress=[text for _, text in save.progress])
+    return _missing(tokens, [token for (token,) in found])

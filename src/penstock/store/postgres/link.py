@@ -1,0 +1,180 @@
+"""One connection to the server, and what is known of it.
+
+A role says what a connection is set up for. `CLAIM` and `NOTE` may lose their newest commits in a crash of the server,
+which only offers a job again; `WRITE` may not; `READ` leaves the planner free. Behind a transaction pooler nothing is
+set up, because settings would land on a connection that others use next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import select
+import socket
+import time
+from enum import Enum
+from typing import Any
+
+import psycopg
+from psycopg import conninfo
+
+from penstock.domain.errors import StoreError, StoreVersionError
+from penstock.store.postgres.address import PostgresAddress
+from penstock.store.postgres.claim import Seen
+from penstock.store.postgres.errors import translate
+
+CONNECT_SECONDS = 5
+PATIENCE_SECONDS = 3.0
+PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.05, 0.5
+IDLE_SECONDS_TRUSTED = 0.5
+VERSION_MIN = 150000
+
+# A peer that is gone is noticed by TCP; one that is there and silent, by the watch on every statement.
+TCP: dict[str, str | int] = {
+    "connect_timeout": CONNECT_SECONDS,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+    "application_name": "penstock",
+}
+
+HELLO = """
+SELECT pg_backend_pid(), current_setting('server_version_num')::integer, current_setting('server_encoding'),
+    (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid())
+"""
+# Generic plans that never read a whole table: the statements are written for one plan each, and statistics of
+# tables that fill and empty all the time would sooner or later suggest another.
+_HOT = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off"
+_DURABLE = """
+SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
+"""
+
+
+class Role(Enum):
+    """What a connection is set up for."""
+
+    CLAIM = "claims, one at a time"
+    NOTE = "starts, progress and heartbeats"
+    WRITE = "what must not be lost"
+    READ = "reading"
+    CALLER = "a transaction of the caller's"
+
+
+_SETUP = {
+    Role.CLAIM: f"{_HOT}; SET synchronous_commit = off",
+    Role.NOTE: f"{_HOT}; SET synchronous_commit = off",
+    Role.WRITE: f"{_HOT}; {_DURABLE}",
+    Role.READ: "SET jit = off",
+    Role.CALLER: _DURABLE,
+}
+
+AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
+
+
+class Link:
+    """A connection with its role, what it has seen, and whether it can be used again."""
+
+    def __init__(self, conn: AnyConnection, role: Role, hello: tuple[Any, ...]) -> None:
+        self.conn: Any = conn
+        self.role = role
+        self.pid, version, encoding, self.begun = hello
+        self.pooled = self.pid != conn.info.backend_pid
+        self.seen = Seen()
+        self.used_at = time.monotonic()
+        self.committing = False
+        _refuse(version, encoding)
+
+    def usable(self) -> bool:
+        """Whether it is worth a try: open, idle, and after a pause not spoken to by a server that hung up."""
+        pgconn = self.conn.pgconn
+        if pgconn.status != psycopg.pq.ConnStatus.OK or pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            return False
+        if time.monotonic() - self.used_at < IDLE_SECONDS_TRUSTED:
+            return True
+        poll = select.poll()
+        poll.register(pgconn.socket, select.POLLIN)
+        return not poll.poll(0)
+
+    @property
+    def broken(self) -> bool:
+        return bool(self.conn.pgconn.status != psycopg.pq.ConnStatus.OK)
+
+    def abort(self) -> None:
+        """Hang up, from any thread: whoever waits for an answer gets an error."""
+        with (
+            contextlib.suppress(OSError, psycopg.OperationalError),
+            socket.socket(fileno=os.dup(self.conn.pgconn.socket)) as copy,
+        ):
+            copy.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.conn.pgconn.finish()
+
+
+def _refuse(version: int, encoding: str) -> None:
+    if version < VERSION_MIN:
+        raise StoreVersionError(f"the server is PostgreSQL {version // 10000}; penstock needs 15 or newer: upgrade it")
+    if encoding != "UTF8":
+        raise StoreVersionError(
+            f"the database has the encoding {encoding}, which cannot hold every payload; "
+            "make one with UTF8: createdb -E UTF8 -T template0 NAME"
+        )
+
+
+def dsn(address: PostgresAddress) -> str:
+    """What the driver gets: the address, and what it leaves open."""
+    given = conninfo.conninfo_to_dict(address.conninfo)
+    return conninfo.make_conninfo(address.conninfo, **{name: TCP[name] for name in TCP if name not in given})
+
+
+def setup(role: Role, seconds: float) -> str:
+    """The settings of a direct connection. The server gives up a little before the watch does."""
+    if role is Role.CALLER:
+        return _SETUP[role]
+    limit = int(seconds * 1000)
+    return f"SET statement_timeout = {limit}; SET lock_timeout = {limit // 2}; {_SETUP[role]}"
+
+
+class Retry:
+    """Attempts to connect: again and again for a short while, since servers restart; then the error as it is."""
+
+    def __init__(self, address: PostgresAddress) -> None:
+        self._address = address
+        self._ends = time.monotonic() + PATIENCE_SECONDS
+        self._pause = PAUSE_SECONDS_MIN
+
+    def pause(self, error: psycopg.Error) -> float:
+        """How long to wait before the next try, or the error in penstock's words."""
+        if time.monotonic() > self._ends or not _may_pass(error):
+            raise self.translated(error) from None
+        self._pause = min(self._pause * 2, PAUSE_SECONDS_MAX)
+        return self._pause * (0.5 + random.random())
+
+    def translated(self, error: psycopg.Error) -> StoreError:
+        return translate(_with_state(error), self._address.shown)
+
+
+def _may_pass(error: psycopg.Error) -> bool:
+    """A server that starts, or is not there: libpq gives no code for errors of connecting, only words."""
+    text = str(error)
+    return "the database system is" in text or "Connection refused" in text or "No such file" in text
+
+
+_WORDS = {
+    "too many clients": "53300", "remaining connection slots": "53300", "too many connections": "53300",
+    "password authentication failed": "28P01", "no pg_hba.conf entry": "28000", "role": "28000",
+}  # fmt: skip
+
+
+def _with_state(error: psycopg.Error) -> psycopg.Error:
+    """libpq gives no code for errors of connecting: known ones are told by their words."""
+    text = str(error)
+    if getattr(error, "sqlstate", None) is None:
+        if "database" in text and "does not exist" in text:
+            error.sqlstate = "3D000"
+        else:
+            error.sqlstate = next((state for words, state in _WORDS.items() if words in text and "FATAL" in text), None)
+    return error

@@ -1,0 +1,235 @@
+"""Reading jobs: pages are found where the jobs of a state are few or in order, then read one by one by their keys.
+
+Every answer is one statement and so one consistent view. The texts are put together from fixed parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.errors import ConfigError
+from penstock.domain.ids import check_id
+from penstock.domain.job import FINAL, Job, State, StateCode, Transition
+from penstock.domain.options import Options, Resources, Tenant
+from penstock.store import params as p
+from penstock.store.postgres.statements import DEFAULT_SCHEMA, sql
+from penstock.store.postgres.steps import Rows, Steps, run, run_text, value
+from penstock.store.rows import (
+    WORKERS_LISTED,
+    JobColumns,
+    make_job,
+    make_options,
+    make_transition,
+    make_waiting,
+    named_state,
+)
+
+# Up to this many waiting jobs are looked at and put in order; the pending ones among more are met in the order of ids.
+WAITING_FEW = 10_000
+
+_ORG = JobColumns._fields.index("tenant")
+_NOW = "penstock.moment(%(now)s::bigint)"
+# Where the ids of jobs in some states are; {where} narrows them down. Scalar subqueries stay lookups by key: a join
+# could become one that reads whole tables before the first job is found.
+_ANY_STATE = "SELECT job.id FROM penstock.job WHERE {where}"
+_PENDING_AMONG_MANY = f"""SELECT job.id FROM penstock.job
+    WHERE job.due_at <= {_NOW} AND {{where}}
+        AND (SELECT lease.token FROM penstock.lease WHERE lease.id = job.id) IS NULL
+        AND (SELECT outcome.state FROM penstock.outcome WHERE outcome.id = job.id) IS NULL"""
+_PENDING_AMONG_FEW = f"SELECT it.id FROM penstock.waiting AS it WHERE it.due_at <= {_NOW} AND {{where}}"
+_SCHEDULED = f"""SELECT it.id FROM penstock.lane
+    CROSS JOIN LATERAL (
+        SELECT waiting.id FROM penstock.waiting WHERE waiting.lane = lane.lane AND waiting.due_at > {_NOW}
+    ) AS it
+    WHERE {{where}}"""
+_CLAIMED = "SELECT it.id FROM penstock.lease AS it WHERE it.started_at IS NULL AND {where}"
+_RUNNING = "SELECT it.id FROM penstock.lease AS it WHERE it.started_at IS NOT NULL AND {where}"
+_ENDED = "SELECT it.id FROM penstock.outcome AS it WHERE it.state = ANY (%(ended)s::smallint[]) AND {where}"
+_BY_STATE = {State.SCHEDULED: _SCHEDULED, State.CLAIMED: _CLAIMED, State.RUNNING: _RUNNING}
+
+
+# Jobs
+
+
+def read_job(job_id: str) -> Steps[Job | None]:
+    if not is_id(job_id):
+        return None
+    jobs, _ = yield from _read_jobs("SELECT %(id)s::uuid AS id, NULL AS total", "page.id", {"id": job_id})
+    return jobs[0] if jobs else None
+
+
+def list_jobs(params: p.ListJobs) -> Steps[list[Job]]:
+    parts, bindings = _filters(params.type, params.queue, params.tenant)
+    if params.tag is not None:
+        parts.append("%(tag)s::text = ANY (job.tags)")
+        bindings["tag"] = params.tag
+    if params.before is not None:
+        bindings["before"] = check_id(params.before)
+    sources: list[str] = [_ANY_STATE]
+    if params.states is not None:
+        few = State.PENDING in params.states and (yield from _few_wait())
+        sources = list(_sources(params.states, few))
+        bindings["ended"] = sorted(StateCode[state.name] for state in params.states & FINAL)
+    if not sources:
+        return []
+    page = _newest([source.format(where=_where(source, parts, params.before)) for source in sources])
+    jobs, _ = yield from _read_jobs(page, "page.id DESC", {**bindings, "limit": params.limit})
+    return jobs
+
+
+def _few_wait() -> Steps[bool]:
+    counted: int = yield from value("count_waiting_up_to", limit=WAITING_FEW + 1)
+    return counted <= WAITING_FEW
+
+
+def _sources(states: frozenset[State], few_wait: bool) -> Iterator[str]:
+    if State.PENDING in states:
+        yield _PENDING_AMONG_FEW if few_wait else _PENDING_AMONG_MANY
+    yield from (_BY_STATE[state] for state in sorted(states) if state in _BY_STATE)
+    if states & FINAL:
+        yield _ENDED
+
+
+def _where(source: str, parts: list[str], before: str | None) -> str:
+    """The conditions on a job, asked of its row or, where the source is another table, looked up by its id."""
+    if "FROM penstock.job" in source:
+        return " AND ".join([*parts, *(["job.id < %(before)s::uuid"] if before is not None else [])]) or "true"
+    asked = [f"(SELECT true FROM penstock.job WHERE job.id = it.id AND {' AND '.join(parts)})"] if parts else []
+    return " AND ".join([*(["it.id < %(before)s::uuid"] if before is not None else []), *asked]) or "true"
+
+
+def _newest(sources: list[str]) -> str:
+    """The newest ids of several sources, of each no more than a page."""
+    each = " UNION ALL ".join(f"({source} ORDER BY id DESC LIMIT %(limit)s::bigint)" for source in sources)
+    return f"SELECT id, NULL AS total FROM ({each}) AS found ORDER BY id DESC LIMIT %(limit)s::bigint"
+
+
+def list_dead(params: p.ListDead) -> Steps[p.DeadPage]:
+    matching, bindings = dead_matching(params.filter)
+    page = sql("page_of_dead", DEFAULT_SCHEMA).format(matching=matching)
+    bindings |= {"limit": params.limit, "offset": params.offset}
+    jobs, rows = yield from _read_jobs(page, "page.finished_at DESC, page.id DESC", bindings)
+    return p.DeadPage(jobs, rows[0][-1])
+
+
+def dead_matching(filter: p.DeadFilter) -> tuple[str, dict[str, Any]]:
+    """FROM and WHERE of the dead letters that match, over outcome and, where it is asked about, job."""
+    parts, bindings = _filters(filter.type, filter.queue, filter.tenant)
+    if filter.error is not None:
+        parts.append("strpos(coalesce(job.error, ''), %(error)s::text) > 0")
+        bindings["error"] = filter.error
+    tables = "penstock.outcome" + (" JOIN penstock.job ON job.id = outcome.id" if parts else "")
+    parts += ["outcome.state IN (2, 4)", "(%(retried)s::boolean OR outcome.retried_as IS NULL)"]
+    bindings["retried"] = filter.retried
+    if filter.ids is not None:
+        parts.append("outcome.id = ANY (%(ids)s::uuid[])")
+        bindings["ids"] = [job_id for job_id in filter.ids if is_id(job_id)]
+    if filter.before_us is not None:
+        parts.append("outcome.finished_at < %(ended_before)s::bigint")
+        bindings["ended_before"] = filter.before_us
+    return f"FROM {tables} WHERE {' AND '.join(parts)}", bindings
+
+
+def _filters(type: str | None, queue: str | None, tenant: str | None) -> tuple[list[str], dict[str, Any]]:
+    """Conditions on a row of job. Its lanes are looked up once, not for each row."""
+    given = {"type": type, "queue": queue, "tenant": tenant}
+    lane = [f"lane.{name} = %({name})s::text" for name in ("type", "queue") if given[name] is not None]
+    parts = [f"job.lane = ANY (ARRAY (SELECT lane FROM penstock.lane WHERE {' AND '.join(lane)}))"] if lane else []
+    if tenant is not None:
+        parts.append("job.org = %(tenant)s::text")
+    return parts, {name: value for name, value in given.items() if value is not None}
+
+
+def _read_jobs(page: str, order: str, bindings: dict[str, Any]) -> Steps[tuple[list[Job], Rows]]:
+    """The jobs of a page, and its rows."""
+    text = sql("read_jobs", DEFAULT_SCHEMA).format(page=page, order=order)
+    rows = yield from run_text("read_jobs", text, **bindings)
+    return [_job(row) for row in rows if row[0] is not None], rows
+
+
+def _job(row: tuple[Any, ...]) -> Job:
+    *columns, workspace, now, _ = row
+    org = columns[_ORG]
+    return make_job(JobColumns(*columns)._replace(tenant=None if org is None else Tenant(org, workspace)), now)
+
+
+def is_id(job_id: str) -> bool:
+    """Ids are stored in one spelling; whatever is spelt otherwise names no job."""
+    try:
+        return check_id(job_id) == job_id
+    except ConfigError:
+        return False
+
+
+# Counts
+
+
+def count_jobs() -> Steps[list[p.Count]]:
+    rows = yield from run("count_jobs")
+    return [p.Count(type_, queue, named_state(code or state), jobs) for type_, queue, state, code, jobs in rows]
+
+
+def count_waiting(params: p.CountWaiting) -> Steps[list[p.Waiting]]:
+    rows = yield from run("count_waiting", limit=params.limit)
+    return [make_waiting(*row) for row in rows]
+
+
+def read_history(job_id: str) -> Steps[list[Transition]]:
+    rows = (yield from run("read_history", id=job_id)) if is_id(job_id) else []
+    return [make_transition(*row) for row in rows]
+
+
+# Workers, types and the clock
+
+_names = msgspec.json.Decoder(tuple[str, ...] | None).decode
+_resources = msgspec.json.Decoder(Resources).decode
+
+
+def list_workers() -> Steps[list[p.WorkerInfo]]:
+    rows = yield from run("list_workers", latest=WORKERS_LISTED)
+    return [_worker(*row) for row in rows]
+
+
+def _worker(
+    id_: str, host: str, pid: int, version: str, status: p.WorkerStatus, slots: int, types: str, queues: str | None,
+    capabilities: str, resources: str | None, started_at: int, heartbeat_at: int, silent: int, stale_after: int,
+    jobs: int,
+) -> p.WorkerInfo:  # fmt: skip
+    return p.WorkerInfo(
+        id=id_,
+        host=host,
+        pid=pid,
+        version=version,
+        status=status,
+        slots=slots,
+        types=_names(types),
+        queues=_names(queues) if queues is not None else None,
+        capabilities=_names(capabilities) or (),
+        resources=_resources(resources) if resources is not None else None,
+        started_at=started_at,
+        heartbeat_at=heartbeat_at,
+        silent=silent / MICROSECONDS,
+        stale_after=stale_after / MICROSECONDS,
+        jobs=jobs,
+    )
+
+
+def read_signals(params: p.ReadSignals) -> Steps[p.Signals]:
+    current: dict[int, bool] = dict((yield from run("read_signals", tokens=list(params.tokens))))
+    return p.Signals(
+        cancelled=[token for token in params.tokens if current.get(token)],
+        lost=[token for token in params.tokens if token not in current],
+    )
+
+
+def read_types() -> Steps[dict[str, Options]]:
+    return make_options((yield from run("read_types")))
+
+
+def read_clock() -> Steps[int]:
+    now: int = yield from value("read_clock")
+    return now

@@ -1,0 +1,145 @@
+-- One claim. The parameters say where each lane goes on (the first row that was not taken, or later), and which
+-- snapshot that was true of: whatever became visible since is found by the transaction that inserted it, so a job
+-- that was committed late, or that comes before all others, is not missed and no dead row before it is walked over.
+WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
+worker AS MATERIALIZED (SELECT status FROM penstock.worker WHERE session = %(session)s::bigint),
+fresh AS MATERIALIZED (
+    SELECT DISTINCT ON (lane) lane, due_at, id
+    FROM (
+        SELECT lane, due_at, id FROM penstock.waiting WHERE xid >= %(upto)s::text::xid8
+        UNION ALL
+        SELECT lane, due_at, id FROM penstock.waiting WHERE xid = ANY (%(open)s::text[]::xid8[])
+    ) AS new
+    ORDER BY lane, due_at, id
+),
+want AS MATERIALIZED (
+    SELECT first.lane, first.due_at, first.id, route.priority
+    FROM (
+        SELECT DISTINCT ON (lane) lane, due_at, id
+        FROM (
+            SELECT lane, due_at, id
+            FROM unnest(%(lanes)s::integer[], %(dues)s::bigint[], %(ids)s::uuid[]) AS known (lane, due_at, id)
+            UNION ALL
+            SELECT lane, due_at, id FROM fresh WHERE lane = ANY (%(eligible)s::integer[])
+        ) AS either
+        ORDER BY lane, due_at, id
+    ) AS first
+    CROSS JOIN LATERAL (SELECT priority FROM penstock.lane WHERE lane.lane = first.lane LIMIT 1) AS route
+    WHERE EXISTS (SELECT 1 FROM worker WHERE status IN ('active', 'draining'))
+),
+-- How many of each lane are among the first: of the only lane all, else counted without locking any.
+head AS MATERIALIZED (
+    SELECT want.lane, want.priority, next.due_at, next.id
+    FROM want
+    CROSS JOIN moment
+    CROSS JOIN LATERAL (
+        SELECT due_at, id FROM penstock.waiting
+        WHERE waiting.lane = want.lane AND (waiting.due_at, waiting.id) >= (want.due_at, want.id)
+            AND waiting.due_at <= moment.us
+        ORDER BY due_at, id
+        LIMIT 1
+    ) AS next
+    WHERE (SELECT count(*) FROM want) > 1
+    ORDER BY want.priority DESC, next.due_at, next.id
+    LIMIT %(limit)s::bigint
+),
+quota AS MATERIALIZED (
+    SELECT want.lane, want.priority, want.due_at, want.id, %(limit)s::bigint AS jobs
+    FROM want WHERE (SELECT count(*) FROM want) = 1
+    UNION ALL
+    SELECT best.lane, best.priority, best.head_due_at, best.head_id, count(*)
+    FROM (
+        SELECT head.lane, head.priority, head.due_at AS head_due_at, head.id AS head_id
+        FROM head
+        CROSS JOIN moment
+        CROSS JOIN LATERAL (
+            SELECT due_at, id FROM penstock.waiting
+            WHERE waiting.lane = head.lane AND (waiting.due_at, waiting.id) >= (head.due_at, head.id)
+                AND waiting.due_at <= moment.us
+            ORDER BY due_at, id
+            LIMIT %(limit)s::bigint
+        ) AS row
+        ORDER BY head.priority DESC, row.due_at, row.id
+        LIMIT %(limit)s::bigint
+    ) AS best
+    GROUP BY best.lane, best.priority, best.head_due_at, best.head_id
+),
+picked AS MATERIALIZED (
+    SELECT row.at, row.lane, row.due_at, row.id, row.expires_at, quota.priority
+    FROM quota
+    CROSS JOIN moment
+    CROSS JOIN LATERAL (
+        SELECT ctid AS at, lane, due_at, id, expires_at FROM penstock.waiting
+        WHERE waiting.lane = quota.lane AND (waiting.due_at, waiting.id) >= (quota.due_at, quota.id)
+            AND waiting.due_at <= moment.us
+        ORDER BY due_at, id
+        LIMIT quota.jobs
+        FOR UPDATE SKIP LOCKED
+    ) AS row
+),
+taken AS MATERIALIZED (
+    SELECT
+        nextval('penstock.token') AS token, row.id, row.lane, row.due_at, job.attempt + 1 AS attempt, job.crashes,
+        job.payload, job.policy, job.created_at, job.org, job.workspace, job.tags, job.parent
+    FROM (
+        SELECT picked.lane, picked.due_at, picked.id
+        FROM picked CROSS JOIN moment
+        WHERE picked.expires_at IS NULL OR picked.expires_at > moment.us
+        ORDER BY picked.priority DESC, picked.due_at, picked.id
+    ) AS row
+    CROSS JOIN LATERAL (SELECT * FROM penstock.job WHERE job.id = row.id LIMIT 1) AS job
+),
+gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked))),
+held AS (
+    INSERT INTO penstock.lease (token, id, attempt, session, claimed_at)
+    SELECT token, id, attempt, %(session)s::bigint, moment.us FROM taken CROSS JOIN moment
+),
+expired AS (
+    INSERT INTO penstock.outcome (id, state, attempt, finished_at, reason, decided_by)
+    SELECT picked.id, 4, 0, moment.us, 'waited in the queue for longer than its time-to-live', 'ttl'
+    FROM picked CROSS JOIN moment
+    WHERE picked.expires_at <= moment.us
+),
+-- Where each lane goes on: its first row that was not taken here, so that none is ever passed by, not even one that
+-- another claim has locked and may give back.
+next AS MATERIALIZED (
+    SELECT want.lane, row.due_at, row.id
+    FROM want
+    LEFT JOIN LATERAL (
+        SELECT seen.due_at, seen.id
+        FROM (
+            SELECT due_at, id FROM penstock.waiting
+            WHERE waiting.lane = want.lane AND (waiting.due_at, waiting.id) >= (want.due_at, want.id)
+            ORDER BY due_at, id
+            LIMIT 1 + (SELECT count(*) FROM picked WHERE picked.lane = want.lane)
+        ) AS seen
+        WHERE seen.id NOT IN (SELECT picked.id FROM picked)
+        ORDER BY seen.due_at, seen.id
+        LIMIT 1
+    ) AS row ON true
+)
+SELECT
+    (SELECT status FROM worker),
+    moment.us,
+    pg_current_snapshot()::text,
+    EXISTS (
+        SELECT 1 FROM penstock.waiting WHERE expires_at > %(expired)s::bigint AND expires_at <= moment.us
+    ),
+    (SELECT array_agg(lane) FROM fresh),
+    (SELECT array_agg(due_at) FROM fresh),
+    (SELECT array_agg(id::text) FROM fresh),
+    (SELECT array_agg(lane) FROM next),
+    (SELECT array_agg(due_at) FROM next),
+    (SELECT array_agg(id::text) FROM next),
+    claimed.*
+FROM moment
+CROSS JOIN (
+    SELECT
+        array_agg(token), array_agg(id::text), array_agg(lane), array_agg(attempt), array_agg(crashes),
+        array_agg(payload), array_agg(policy), array_agg(created_at), array_agg(due_at),
+        CASE WHEN count(org) > 0 THEN array_agg(org) END,
+        CASE WHEN count(workspace) > 0 THEN array_agg(workspace) END,
+        CASE WHEN count(tags) > 0 THEN array_agg(to_json(tags)::text) END,
+        CASE WHEN count(parent) > 0 THEN array_agg(parent::text) END
+    FROM taken
+) AS claimed

@@ -1,0 +1,13 @@
+-- All that have not ended, and the newest of all.
+SELECT
+    worker.id, worker.host, worker.pid, worker.version, worker.status, worker.slots, worker.types, worker.queues,
+    worker.capabilities, worker.resources, worker.started_at, worker.heartbeat_at,
+    penstock.moment(%(now)s::bigint) - worker.heartbeat_at, worker.stale_after, coalesce(held.jobs, 0)
+FROM penstock.worker
+LEFT JOIN (SELECT session, count(*) AS jobs FROM penstock.lease GROUP BY session) AS held
+    ON held.session = worker.session
+WHERE worker.status IN ('active', 'draining')
+    OR worker.session = ANY (
+        ARRAY (SELECT session FROM penstock.worker ORDER BY session DESC LIMIT %(latest)s::bigint)
+    )
+ORDER BY worker.session DESC

@@ -1,0 +1,6 @@
+-- Whether anything was put into waiting since the snapshot, or somebody is asked to stop.
+SELECT
+    pg_current_snapshot()::text,
+    EXISTS (SELECT 1 FROM penstock.waiting WHERE xid >= %(upto)s::text::xid8)
+    OR EXISTS (SELECT 1 FROM penstock.waiting WHERE xid = ANY (%(open)s::text[]::xid8[]))
+    OR EXISTS (SELECT 1 FROM penstock.lease WHERE cancel)

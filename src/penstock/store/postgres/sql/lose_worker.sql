@@ -1,0 +1,1 @@
+UPDATE penstock.worker SET status = 'lost' WHERE session = %(session)s::bigint AND status IN ('active', 'draining')

@@ -1,0 +1,5 @@
+-- Tokens follow the clock: those of claims that a crash of the server has undone are never given out again.
+SELECT setval('penstock.token', greatest(
+    nextval('penstock.token'), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, %(now)s::bigint
+))
+FROM pg_advisory_xact_lock(hashtext('penstock.token'))

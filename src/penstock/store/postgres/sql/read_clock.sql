@@ -1,0 +1,1 @@
+SELECT penstock.moment(%(now)s::bigint)

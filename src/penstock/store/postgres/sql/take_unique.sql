@@ -1,0 +1,7 @@
+-- Waits for those who are taking the same keys now. What is not answered was there before.
+INSERT INTO penstock.unique_key (key, id, expires_at)
+SELECT row.key, row.id, penstock.moment(%(now)s::bigint) + row.per
+FROM unnest(%(keys)s::text[], %(ids)s::uuid[], %(pers)s::bigint[]) AS row (key, id, per)
+ORDER BY row.key
+ON CONFLICT (key) DO NOTHING
+RETURNING key

@@ -1,0 +1,47 @@
+"""The statements of this engine by name. Each is one file in sql/, readable with plain psql.
+
+They name the schema `penstock`; another name is put in its place here, quoted by the one function that does so.
+Parameters are %(name)s, each with its type where it is first used, so that every driver can bind them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from penstock.domain.errors import ConfigError
+
+DEFAULT_SCHEMA = "penstock"
+NAME_CHARS_MAX = 63
+
+_SCHEMA = re.compile(r"\bpenstock\.(?=[a-z])")
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier in SQL, or an error: the only place where one becomes part of a statement."""
+    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name) or len(name) > NAME_CHARS_MAX or name.startswith("pg_"):
+        raise ConfigError(
+            f"schema={name!r} is not possible: lower-case letters, digits and underscores, beginning with a letter, "
+            f"at most {NAME_CHARS_MAX} characters, and not pg_…"
+        )
+    return f'"{name}"'
+
+
+def in_schema(text: str, schema: str) -> str:
+    """The statement with the schema's name."""
+    return text if schema == DEFAULT_SCHEMA else _SCHEMA.sub(f"{quoted(schema)}.", text)
+
+
+@cache
+def sql(name: str, schema: str) -> str:
+    """The text of sql/<name>.sql for a schema."""
+    return in_schema((files(__package__) / "sql" / f"{name}.sql").read_text("utf-8"), schema)
+
+
+@cache
+def migrations(schema: str) -> list[tuple[int, str, str]]:
+    """(version, name, SQL) of every migration, in order."""
+    folder = files(__package__) / "migrations"
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return [(int(name[:4]), name[:-4], in_schema((folder / name).read_text("utf-8"), schema)) for name in names]

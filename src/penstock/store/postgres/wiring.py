@@ -1,0 +1,150 @@
+"""What plain and async code share in carrying out operations: binding, judging errors, and doubtful claims."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import psycopg
+
+from penstock.domain.clock import Clock
+from penstock.domain.errors import CommitUncertain, PenstockError, StoreClosed, StoreForked
+from penstock.store.postgres.address import PostgresAddress
+from penstock.store.postgres.errors import AGAIN, CACHED_PLAN, translate
+from penstock.store.postgres.finish import Ending, end_attempts
+from penstock.store.postgres.link import Link, Role
+from penstock.store.postgres.statements import in_schema, sql
+from penstock.store.postgres.steps import Operation, Rows, Statement, Steps, run
+
+TRIES = 8
+PAUSE_SECONDS = 0.02
+HUNG_UP = "57P01"
+
+T = TypeVar("T")
+
+
+@dataclass
+class Wiring:
+    """One store, as whoever carries out its operations sees it."""
+
+    address: PostgresAddress
+    clock: Clock | None
+    look: Callable[[], None]
+    """Looks once, before the first use, whether the store is there and fits this version."""
+    pid: int = field(default_factory=os.getpid)
+    looked: bool = False
+    closed: bool = False
+    opening: threading.Lock = field(default_factory=threading.Lock)
+    doubts: dict[int, Doubt] = field(default_factory=dict)
+
+    @property
+    def channel(self) -> str:
+        return f"penstock_{self.address.schema}"
+
+    def refuse(self) -> None:
+        """Nothing is begun on a closed store, nor on the connections of a parent process."""
+        if self.closed:
+            raise StoreClosed(f"{self.address.shown}: this store was closed; make a new App to use it again")
+        if self.pid != os.getpid():
+            raise StoreForked(
+                f"{self.address.shown}: this store was opened before a fork and is used in the child; connections do "
+                "not survive a fork: make the App in the child (or use it only after the fork)"
+            )
+
+    def open(self) -> None:
+        """Blocks while somebody looks for the first time."""
+        with self.opening:
+            if not self.looked:
+                self.look()
+                self.looked = True
+
+    def bind(self, statement: Statement) -> str:
+        """The text of a statement for this store's schema."""
+        if statement.text is not None:
+            return in_schema(statement.text, self.address.schema)
+        return sql(statement.name, self.address.schema)
+
+    def parameters(self, text: str, statement: Statement) -> dict[str, Any]:
+        """The statement's parameters, with the moment and the channel where it asks for them."""
+        given = statement.parameters
+        if "%(now)s" in text:
+            given["now"] = self.clock.now_us() if self.clock else None
+        if "%(channel)s" in text:
+            given["channel"] = self.channel
+        return given
+
+    def judge(self, error: psycopg.Error, link: Link, operation: Operation[Any], tries: int) -> PenstockError | float:
+        """What to make of an error: how long to wait before trying again, or what to raise.
+
+        A lost connection means that nothing was stored, unless the server may have committed and could not say so.
+        """
+        state, lost = error.sqlstate, link.broken
+        last = tries >= TRIES
+        if state in AGAIN and not last:
+            return PAUSE_SECONDS * tries * random.random()
+        if state == CACHED_PLAN and "cached plan" in str(error) and not last:
+            link.close()
+            return 0.0
+        certain = state is not None or link.role is Role.READ or not operation.durable
+        if lost and certain and link.role is not Role.CLAIM and tries == 1:
+            return 0.0
+        translated = translate(error, self.address.shown)
+        if certain or not (lost and (operation.alone or link.committing)):
+            return translated
+        return CommitUncertain(f"{translated}; it is not known whether this was stored")
+
+    # Claims whose answer was lost
+
+    def doubt(self, session: int, link: Link) -> None:
+        """A claim of this worker has ended without an answer: it may hold jobs that it does not know of."""
+        known = self.doubts.setdefault(session, Doubt())
+        known.open = True
+        known.backend = None if link.pooled else (link.pid, str(link.begun))
+
+    def claimed(self, session: int, tokens: list[int]) -> None:
+        if tokens:
+            known = self.doubts.setdefault(session, Doubt())
+            known.newest = max(known.newest, tokens[-1])
+
+
+@dataclass
+class Doubt:
+    """The newest token that a worker was told of, and the backend that may have given it more."""
+
+    newest: int = 0
+    open: bool = False
+    backend: tuple[int, str] | None = None
+
+
+def settle_steps(session: int, doubt: Doubt) -> Steps[None]:
+    """Give back what a claim took without being able to say so. Its backend is ended first: it may still be at it."""
+    if doubt.backend is not None:
+        yield from run("end_backend", pid=doubt.backend[0], begun=doubt.backend[1])
+    tokens = [token for (token,) in (yield from run("leases_after", session=session, token=doubt.newest))]
+    if tokens:
+        yield from end_attempts([_unheard(token) for token in tokens], "default")
+
+
+def _unheard(token: int) -> Ending:
+    return Ending(
+        token=token, final=False, state=2, started_at=None, delay=0, error=None,
+        reason="the claim's answer was lost", decided_by="worker", give_back=1, crash=0, event="release", keep=None,
+        remove=False,
+    )  # fmt: skip
+
+
+def drive(steps: Steps[T], execute: Callable[[Statement], Rows]) -> T:
+    """Carry out an operation in plain code."""
+    try:
+        statement = next(steps)
+        while True:
+            statement = steps.send(execute(statement))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        steps.close()

@@ -1,0 +1,114 @@
+"""Who is alive: registration, heartbeats, and taking back the jobs of those who are not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import msgspec
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.errors import WorkerRefused
+from penstock.domain.job import ErrorInfo, Event, StateCode
+from penstock.domain.options import decode_policy
+from penstock.domain.retry import GiveUp, after_failure
+from penstock.store import params as p
+from penstock.store.postgres.finish import Ending, end_attempts
+from penstock.store.postgres.steps import Steps, run, value
+
+Random = Callable[[], float]
+
+
+def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> Steps[int]:
+    for session, status, stale in (
+        yield from run("find_worker", id=worker.worker_id, stale_after=_us(worker.stale_after))
+    ):
+        if not stale:
+            raise _taken(worker.worker_id, status)
+        while (yield from _recover_session(session, 1000, draw)):
+            pass
+    yield from run("move_tokens")
+    if worker.declared:
+        names = sorted(worker.declared)
+        yield from run("declare_types", names=names, options=[_json(worker.declared[name]) for name in names])
+    session = yield from value(
+        "insert_worker",
+        id=worker.worker_id,
+        host=worker.host,
+        pid=worker.pid,
+        version=worker.version,
+        slots=worker.slots,
+        types=_json(worker.types and sorted(worker.types)),
+        queues=None if worker.queues is None else _json(worker.queues),
+        capabilities=_json(worker.capabilities),
+        resources=None if worker.resources is None else _json(worker.resources),
+        stale_after=_us(worker.stale_after),
+    )
+    if session is None:
+        raise _taken(worker.worker_id, "active")
+    found: int = session
+    return found
+
+
+def _taken(worker_id: str, status: str) -> WorkerRefused:
+    return WorkerRefused(
+        f"a worker with the id {worker_id!r} is {status} in this store; "
+        "stop it first, or give this one another id (--id)"
+    )
+
+
+def heartbeat_steps(beat: p.HeartbeatWorker) -> Steps[p.Heartbeat]:
+    rows = yield from run("heartbeat_worker", session=beat.session, status=beat.status)
+    return p.Heartbeat(bool(rows))
+
+
+def recover_steps(recover: p.RecoverJobs, draw: Random = random.random) -> Steps[p.Recovered]:
+    workers: list[str] = []
+    jobs: list[str] = []
+    for session, worker_id in (yield from run("stale_workers", stale_after=_us(recover.stale_after))):
+        room = recover.limit - len(jobs)
+        if room <= 0:
+            return p.Recovered(workers, jobs, more=True)
+        jobs += yield from _recover_session(session, room, draw)
+        workers.append(worker_id)
+    return p.Recovered(workers, jobs, more=len(jobs) >= recover.limit)
+
+
+def _recover_session(session: int, limit: int, draw: Random) -> Steps[list[str]]:
+    """Declare the worker lost and put up to `limit` of its jobs through their retry policy."""
+    yield from run("lose_worker", session=session)
+    leases = yield from run("leases_of_worker", session=session, limit=limit)
+    if leases:
+        endings = [_crashed(token, attempt, policy, draw) for token, _, attempt, policy in leases]
+        yield from end_attempts(endings, "default")
+    return [job_id for _, job_id, _, _ in leases]
+
+
+def _crashed(token: int, attempt: int, policy_text: str | None, draw: Random) -> Ending:
+    policy = decode_policy(policy_text)
+    verdict = after_failure(policy, attempt, draw)
+    final = isinstance(verdict, GiveUp)
+    keep = policy.remove_on_fail
+    return Ending(
+        token=token,
+        final=final,
+        state=StateCode.DEAD,
+        started_at=None,
+        delay=0 if isinstance(verdict, GiveUp) else _us(verdict.delay),
+        error=_json(ErrorInfo("WorkerLost", "the worker died or stopped answering while it held this job")),
+        reason=f"its worker was lost; {verdict.reason}" if isinstance(verdict, GiveUp) else "its worker was lost",
+        decided_by="recovery",
+        give_back=0,
+        crash=1,
+        event=Event.FAIL if final else "recover",
+        keep=None if isinstance(keep, bool) else keep,
+        remove=final and keep is True,
+    )
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _us(seconds: float) -> int:
+    return int(seconds * MICROSECONDS)

@@ -1,0 +1,212 @@
+"""What the SQL engines make of the columns they have read, and of what they were told: no engine, no statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from penstock.domain.clock import from_us
+from penstock.domain.errors import AlreadyRetried, UnknownJob
+from penstock.domain.job import FINAL, DecidedBy, ErrorInfo, Job, Progress, State, StateCode, Transition
+from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant, decode_policy
+from penstock.domain.payload import decode_json
+from penstock.store import params as p
+
+WORKERS_LISTED = 1000
+
+_error = msgspec.json.Decoder(ErrorInfo).decode
+_progress = msgspec.json.Decoder(Progress).decode
+_options = msgspec.json.Decoder(Options).decode
+_resources = msgspec.json.Decoder(Resources).decode
+
+FINAL_STATES = {StateCode[state.name]: state for state in FINAL}
+
+
+class JobColumns(NamedTuple):
+    """A job with wherever its pointer is, in the order in which the statements of the engines read it."""
+
+    id: str
+    type: str
+    queue: str
+    capability: str
+    payload: str
+    priority: int
+    tenant: Tenant | None
+    tags: Sequence[str] | None
+    unique_key: str | None
+    attempt: int
+    policy: str | None
+    crashes: int
+    created_at: int
+    due_at: int
+    claimed_at: int | None
+    started_at: int | None
+    finished_at: int | None
+    worker_id: str | None
+    heartbeat_at: int | None
+    progress: str | None
+    result: str | None
+    error: str | None
+    reason: str | None
+    decided_by: DecidedBy | None
+    parent: str | None
+    retried_from: str | None
+    retried_as: str | None
+    cancel: bool
+    outcome: int | None
+    token: int | None
+
+
+def make_job(row: JobColumns, now: int) -> Job:
+    return Job(
+        id=row.id,
+        type=row.type,
+        queue=row.queue,
+        capability=row.capability,
+        state=_state(row, now),
+        payload=_plain(row.payload),
+        priority=row.priority,
+        attempt=row.attempt,
+        max_attempts=decode_policy(row.policy).attempts,
+        crashes=row.crashes,
+        created_at=from_us(row.created_at),
+        due_at=from_us(row.due_at),
+        tenant=row.tenant,
+        tags=tuple(row.tags or ()),
+        keys=(row.unique_key,) if row.unique_key else (),
+        claimed_at=_moment(row.claimed_at),
+        started_at=_moment(row.started_at),
+        finished_at=_moment(row.finished_at),
+        worker_id=row.worker_id,
+        worker_heartbeat_at=_moment(row.heartbeat_at),
+        progress=_progress(row.progress) if row.progress else None,
+        result=_plain(row.result) if row.result is not None else None,
+        error=_error(row.error) if row.error else None,
+        reason=row.reason,
+        decided_by=row.decided_by,
+        parent=row.parent,
+        retried_from=row.retried_from,
+        retried_as=row.retried_as,
+        cancel_requested=bool(row.cancel),
+    )
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else from_us(value)
+
+
+def _plain(text: str) -> Any:
+    """The stored JSON, or the raw text where somebody wrote something else: a reader must not fail on one job."""
+    try:
+        return decode_json(text)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return text
+
+
+def _state(row: JobColumns, now: int) -> State:
+    if row.outcome is not None:
+        return named_state(row.outcome)
+    if row.token is not None:
+        return State.CLAIMED if row.started_at is None else State.RUNNING
+    return State.SCHEDULED if row.due_at > now else State.PENDING
+
+
+def named_state(state: str | int) -> State:
+    """A state that is stored as a number, or already told by its name."""
+    return FINAL_STATES[StateCode(state)] if isinstance(state, int) else State(state)
+
+
+def make_transition(
+    at: int, event: str, attempt: int, worker: str | None, reason: str | None, error: str | None
+) -> Transition:
+    return Transition(
+        at=from_us(at),
+        event=event,
+        attempt=attempt,
+        worker_id=worker,
+        reason=reason,
+        error=_error(error) if error else None,
+    )
+
+
+def read_resources(text: str) -> Resources:
+    """What a lane's jobs need, as it is stored."""
+    return _resources(text) if text else NO_RESOURCES
+
+
+def make_waiting(type: str, queue: str, capability: str, resources: str, jobs: int, oldest: int) -> p.Waiting:
+    return p.Waiting(
+        type=type,
+        queue=queue,
+        capability=capability,
+        resources=read_resources(resources),
+        jobs=jobs,
+        oldest_due_at=oldest,
+    )
+
+
+def make_options(rows: Sequence[tuple[str, str]]) -> dict[str, Options]:
+    """The declared types: (name, options)."""
+    return {name: _options(text) for name, text in rows}
+
+
+# Dead letters
+
+
+class DeadJob(NamedTuple):
+    """What a retry needs of a dead letter."""
+
+    id: str
+    payload: str
+    retried_as: str | None
+    type: str
+    queue: str
+    capability: str
+    resources: str
+    priority: int
+    policy: str | None
+    tenant: Tenant | None
+    tags: Sequence[str] | None
+
+
+def spec_again(declared: dict[str, Options], dead: DeadJob) -> p.JobSpec:
+    """The spec of a retried job: its type's current options, or its own where nobody has declared the type."""
+    if dead.type in declared:
+        spec = p.job_spec(dead.type, declared[dead.type])
+    else:
+        spec = p.JobSpec(
+            type=dead.type,
+            queue=dead.queue,
+            capability=dead.capability,
+            resources=read_resources(dead.resources),
+            priority=dead.priority,
+            policy=dead.policy,
+            ttl=decode_policy(dead.policy).ttl,
+        )
+    return msgspec.structs.replace(spec, tenant=dead.tenant, tags=tuple(dead.tags or ()), unique=None)
+
+
+def refuse_unknown(wanted: p.DeadFilter, found: set[str]) -> None:
+    missing = [job_id for job_id in wanted.ids or () if job_id not in found]
+    if missing:
+        raise UnknownJob(f"not among the dead letters: {', '.join(missing)}; see `penstock dead list`")
+
+
+def refuse_retried(dead: DeadJob, force: bool) -> None:
+    if dead.retried_as is not None and not force:
+        raise AlreadyRetried(f"job {dead.id} was retried before as {dead.retried_as}; use force to retry it again")
+
+
+def unknown_job(job_id: str) -> UnknownJob:
+    return UnknownJob(f"no job has the id {job_id}; it never existed in this store, or retention removed it")
+
+
+def prune_ages(prune: p.PruneJobs) -> dict[State, float]:
+    """How long each final state is kept, in seconds; one that is not named is kept for good."""
+    ages = {State.COMPLETED: prune.completed_after, State.CANCELLED: prune.cancelled_after}
+    if prune.dead_after is not None:
+        ages |= {State.DEAD: prune.dead_after, State.EXPIRED: prune.dead_after}
+    return ages

@@ -1,0 +1,84 @@
+"""A store's schema with a table of the caller's beside it, for operations that join a transaction."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+from penstock.domain.clock import SystemClock
+from penstock.domain.ids import IdSource
+from penstock.store.params import Enqueued, JobSpec, NewJob
+from penstock.store.postgres.enqueue import enqueue_steps
+from penstock.store.postgres.guests import GuestCall
+from penstock.store.postgres.statements import in_schema, migrations, sql
+from penstock.store.postgres.steps import Operation, Statement, Steps
+from tests.postgres.server import shared
+from tests.store.postgres.callers import Caller, opened
+
+_ids = IdSource(SystemClock())
+_numbers = itertools.count()
+
+T = TypeVar("T")
+
+
+class Place:
+    """A store's schema in the shared server, and a table of the caller's beside it."""
+
+    def __init__(self, schema: str) -> None:
+        self.server = shared(18)
+        self.schema = schema
+        self.url = self.server.url()
+        self.server.execute(f"CREATE SCHEMA {schema}")
+        self.server.execute(f"CREATE TABLE {schema}.orders (note text UNIQUE)")
+        for _, _, text in migrations(schema):
+            self.server.execute(text)
+
+    def drop(self) -> None:
+        self.server.execute(f"DROP SCHEMA {self.schema} CASCADE")
+
+    def enqueue(self, conn: object, *jobs: NewJob) -> GuestCall[list[Enqueued]]:
+        return self.join(conn, lambda: enqueue_steps(jobs))
+
+    def join(self, conn: object, steps: Callable[[], Steps[T]]) -> GuestCall[T]:
+        supplied = {"now": None, "channel": "penstock_test"}
+        return GuestCall(conn, Operation(steps), self.bind, supplied, "postgresql://the/store")
+
+    def bind(self, statement: Statement) -> str:
+        return sql(statement.name, self.schema) if statement.text is None else in_schema(statement.text, self.schema)
+
+    def stored(self) -> list[str]:
+        return [row[0] for row in self.server.execute(f"SELECT id::text FROM {self.schema}.job ORDER BY id")]
+
+    def orders(self) -> list[str]:
+        return [row[0] for row in self.server.execute(f"SELECT note FROM {self.schema}.orders ORDER BY note")]
+
+    def order(self, note: str) -> str:
+        return f"INSERT INTO {self.schema}.orders VALUES ('{note}')"
+
+
+@contextmanager
+def new_place() -> Iterator[Place]:
+    place = Place(f"guests_{next(_numbers)}")
+    try:
+        yield place
+    finally:
+        place.drop()
+
+
+def new_id() -> str:
+    return _ids.next_id()
+
+
+def new_job(**fields: Any) -> NewJob:
+    return NewJob(new_id(), fields.pop("payload", "{}"), JobSpec(type="task", **fields))
+
+
+@asynccontextmanager
+async def begun(kind: str, place: Place) -> AsyncIterator[Caller]:
+    """A caller in whose transaction something was done."""
+    async with opened[kind](place.url, False) as caller:
+        await caller.begin()
+        await caller.execute(place.order("mine"))
+        yield caller

@@ -1,0 +1,283 @@
+"""What the engine finds out about its server and its tables: each trouble is made, and must be named with its fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from penstock.domain.errors import StoreUnavailable
+from penstock.store.open import open_store
+from penstock.store.params import CheckStore, Finding
+from penstock.store.postgres import check
+from penstock.store.postgres.check import Server
+from penstock.store.postgres.grants import grants_sql
+from penstock.store.postgres.statements import migrations
+from penstock.store.postgres.wiring import drive
+from tests.store.postgres.rivals import RivalWorld, new_world
+
+LATEST = migrations("penstock")[-1][0]
+SOUND = Server(
+    number=180000, version="18.0", encoding="UTF8", database="jobs", role="worker", fsync=True, full_page_writes=True,
+    synchronous_commit="on", standby=False, read_only=False, autovacuum=True, sees_databases=True, sees_activity=True,
+    sees_all_activity=True, sees_tables=True,
+)  # fmt: skip
+
+
+@pytest.fixture
+def world() -> Iterator[RivalWorld]:
+    with new_world() as world:
+        yield world
+
+
+@pytest.fixture
+def role(world: RivalWorld) -> Iterator[str]:
+    """A role that may log in, and nothing else."""
+    name = f"role_{world.schema}"
+    world.rows(f"CREATE ROLE {name} LOGIN")
+    yield name
+    world.rows(f"DROP OWNED BY {name}")
+    world.rows(f"DROP ROLE {name}")
+
+
+def findings(world: RivalWorld, deep: bool = False, role: str = "postgres") -> list[Finding]:
+    store = open_store(world.server.url(user=role, schema=world.schema))
+    try:
+        found = store.check_store(CheckStore(deep)).wait()
+    finally:
+        store.close()
+    assert all((finding.fix is None) == (finding.level == "ok") for finding in found)
+    return found
+
+
+def only(found: list[Finding], name: str) -> Finding:
+    (finding,) = [finding for finding in found if finding.name == name]
+    return finding
+
+
+def tell(finding: Finding) -> tuple[str, str]:
+    """What a person reads, and the level."""
+    assert (finding.fix is None) == (finding.level == "ok")
+    return finding.level, f"{finding.message} → {finding.fix}"
+
+
+# A sound store
+
+
+def test_a_sound_store_is_sound(world: RivalWorld) -> None:
+    world.claim(world.register())
+    world.add_many(3)
+    found = findings(world, deep=True)
+    # The servers of the tests do without fsync.
+    assert {finding.name for finding in found if finding.level != "ok"} == {"durability"}
+    assert only(found, "schema").message == f"version {LATEST}, the latest"
+    assert only(found, "integrity").message == "every job is in exactly one state"
+    assert "PostgreSQL 18" in only(found, "server").message
+    assert "MiB in all" in only(found, "size").message
+
+
+def test_without_deep_no_job_is_read(world: RivalWorld) -> None:
+    assert "--deep" in only(findings(world), "integrity").message
+
+
+# The server, as it may be
+
+
+@pytest.mark.parametrize(
+    ("judge", "change", "level", "words"),
+    [
+        (check.version_finding, {}, "ok", "PostgreSQL 18.0"),
+        (check.version_finding, {"number": 140011, "version": "14.11"}, "error", "14.11"),
+        (check.encoding_finding, {}, "ok", "UTF8"),
+        (check.encoding_finding, {"encoding": "LATIN1"}, "error", "LATIN1"),
+        (check.durability_finding, {}, "ok", "synchronous_commit=on"),
+        (check.durability_finding, {"fsync": False}, "warning", "fsync"),
+        (check.durability_finding, {"full_page_writes": False}, "warning", "full_page_writes"),
+        (check.durability_finding, {"synchronous_commit": "off"}, "warning", 'ALTER ROLE "worker" SET'),
+        (check.writable_finding, {}, "ok", "as worker in jobs"),
+        (check.writable_finding, {"standby": True}, "error", "target_session_attrs=read-write"),
+        (check.writable_finding, {"read_only": True}, "error", 'ALTER DATABASE "jobs" RESET'),
+    ],
+)
+def test_the_server(judge: Any, change: dict[str, Any], level: str, words: str) -> None:
+    found, told = tell(judge(SOUND._replace(**change)))
+    assert (found, words in told) == (level, True)
+
+
+@pytest.mark.parametrize(("pooled", "level"), [(False, "ok"), (True, "warning")])
+def test_a_pooler(pooled: bool, level: str) -> None:
+    assert tell(check.pooler_finding(pooled))[0] == level
+
+
+@pytest.mark.parametrize(("used", "level"), [(80, "ok"), (81, "warning")])
+def test_connections(used: int, level: str) -> None:
+    found, told = tell(check.connections_finding(used, 100))
+    assert (found, f"{used} of 100" in told) == (level, True)
+
+
+@pytest.mark.parametrize(
+    ("skew", "level", "words"),
+    [(0, "ok", "agrees"), (1.0, "ok", "agrees"), (-90, "warning", "1m30s behind"), (3600, "warning", "1h ahead of")],
+)
+def test_the_clock(skew: float, level: str, words: str) -> None:
+    now = 1_900_000_000_000_000
+    found, told = tell(check.clock_finding(now + int(skew * 1_000_000), now))
+    assert (found, words in told) == (level, True)
+
+
+def test_a_server_that_cannot_be_asked() -> None:
+    (finding,) = check.unreachable(StoreUnavailable("cannot reach the server (refused); is it running?"))
+    assert tell(finding) == ("error", "cannot reach the server (refused) → is it running?")
+
+
+def test_a_server_too_old_or_unfit_is_asked_nothing_more() -> None:
+    answers = {"check_server": [tuple(SOUND._replace(encoding="SQL_ASCII"))]}
+    found = drive(check.check_steps(deep=True, pooled=False, latest=LATEST), lambda asked: answers[asked.name])
+    assert [finding.level for finding in found] == ["ok", "error"]
+
+
+# The schema and the rights
+
+
+def test_no_store(world: RivalWorld) -> None:
+    world.rows(f"DROP SCHEMA {world.schema} CASCADE")
+    found, told = tell(only(findings(world, deep=True), "schema"))
+    assert (found, "penstock migrate" in told) == ("error", True)
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "level", "words"),
+    [
+        ("schema_version", LATEST - 1, "error", "penstock migrate"),
+        ("schema_version", LATEST + 1, "ok", "works with it"),
+        ("oldest", LATEST + 1, "error", "upgrade penstock"),
+    ],
+)
+def test_another_version(world: RivalWorld, key: str, version: int, level: str, words: str) -> None:
+    world.rows(f"UPDATE meta SET value = {version} WHERE key = '{key}'")
+    found, told = tell(only(findings(world), "schema"))
+    assert (found, words in told) == (level, True)
+
+
+@pytest.mark.parametrize("table", ["history", "waiting"])
+def test_a_table_that_somebody_dropped(world: RivalWorld, table: str) -> None:
+    world.rows(f"DROP TABLE {table}")
+    found, told = tell(only(findings(world, deep=True), "schema"))
+    assert (found, f"there is no {table}" in told) == ("error", True)
+
+
+def test_a_role_with_the_documented_rights_is_content(world: RivalWorld, role: str) -> None:
+    world.rows(grants_sql(world.schema, role).replace("BEGIN;", "").replace("COMMIT;", ""))
+    found = findings(world, deep=True, role=role)
+    assert {finding.name for finding in found if finding.level != "ok"} == {"durability"}
+    hidden = only(found, "long transactions").message
+    assert "could not look at those of other roles" in hidden
+
+
+def test_a_role_without_any_right(world: RivalWorld, role: str) -> None:
+    found, told = tell(only(findings(world, deep=True, role=role), "schema"))
+    assert (found, f"penstock migrate --grants {role}" in told) == ("error", True)
+
+
+def test_single_rights_that_are_missing_are_named(world: RivalWorld, role: str) -> None:
+    world.rows(grants_sql(world.schema, role).replace("BEGIN;", "").replace("COMMIT;", ""))
+    world.rows(f"REVOKE UPDATE, DELETE ON lease FROM {role}")
+    world.rows(f"REVOKE SELECT ON job FROM {role}")
+    world.rows(f"REVOKE USAGE ON SEQUENCE token FROM {role}")
+    found = findings(world, deep=True, role=role)
+    level, told = tell(only(found, "rights"))
+    assert (level, "SELECT on job, DELETE/UPDATE on lease, USAGE on token" in told) == ("error", True)
+    assert only(found, "integrity").message == "could not look: this role may not read job"
+
+
+@pytest.mark.parametrize(
+    ("sight", "name"),
+    [("sees_databases", "connections"), ("sees_activity", "long transactions"), ("sees_tables", "dead rows")],
+)
+def test_a_view_that_is_closed_is_not_asked(sight: str, name: str) -> None:
+    closed: dict[str, Any] = {sight: False}
+    answers: dict[str, list[tuple[Any, ...]]] = {
+        "check_server": [tuple(SOUND._replace(**closed))],
+        "check_rights": [],
+        "check_version": [("schema_version", LATEST), ("oldest", LATEST)],
+        "check_connections": [(1, 100)],
+        "check_transactions": [],
+        "check_tables": [("job", 1, 1, 1, False)],
+    }
+    found = drive(check.check_steps(deep=False, pooled=False, latest=LATEST), lambda asked: answers[asked.name])
+    assert "could not look" in only(found, name).message
+
+
+# What slows it down
+
+
+def test_a_transaction_that_is_open_for_long(world: RivalWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "OPEN_SECONDS_MAX", -1.0)
+    with world.rival() as rival:
+        rival.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        rival.execute(b"SELECT count(*) FROM job")
+        pid = rival.info.backend_pid
+        found, told = tell(only(findings(world), "long transactions"))
+    assert (found, f"process {pid} " in told, f"pg_terminate_backend({pid})" in told) == ("warning", True, True)
+
+
+def test_what_keeps_a_transaction_open_and_how_to_end_it() -> None:
+    rows: list[tuple[Any, ...]] = [
+        ("the prepared transaction 'x'", 7200.0, "ROLLBACK PREPARED 'x'"),
+        ("process 1", 301.0, ""),
+    ]
+    found, told = tell(check.transactions_finding(rows, True, "worker"))
+    assert (found, "open for 2h" in told, "ROLLBACK PREPARED 'x'" in told, "others (2" in told) == (
+        "warning",
+        *[True] * 3,
+    )
+    assert tell(check.transactions_finding(rows[:0], True, "worker"))[0] == "ok"
+    assert tell(check.transactions_finding([("process 1", 300.0, "")], False, "worker"))[0] == "ok"
+
+
+def test_autovacuum_that_is_off_for_a_table(world: RivalWorld) -> None:
+    world.rows("ALTER TABLE lease SET (autovacuum_enabled = off)")
+    found, told = tell(only(findings(world), "autovacuum"))
+    assert (found, "ALTER TABLE lease RESET" in told) == ("warning", True)
+
+
+def test_autovacuum_that_is_off_everywhere() -> None:
+    found, told = tell(check.autovacuum_finding(False, []))
+    assert (found, "postgresql.conf" in told) == ("warning", True)
+
+
+@pytest.mark.parametrize(
+    ("live", "dead", "level"),
+    [(0, 50_000, "ok"), (0, 50_001, "warning"), (10**6, 10**6, "ok"), (10**6, 10**7, "warning")],
+)
+def test_dead_rows(live: int, dead: int, level: str) -> None:
+    found, told = tell(check.dead_rows_finding({"waiting": (live, dead), "lease": (0, 0)}))
+    assert (found, f"{dead:,} beside {live:,} live" in told, "VACUUM waiting in" in told) == (
+        level,
+        True,
+        level != "ok",
+    )
+
+
+# What must hold
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        ("DELETE FROM waiting WHERE id = '{id}'", "a job that is in no state"),
+        ("DELETE FROM job WHERE id = '{id}'", "in waiting without a job"),
+        ("INSERT INTO outcome (id, state, attempt, finished_at) VALUES ('{id}', 1, 1, 0)",
+         "a job in outcome and waiting"),
+        ("UPDATE job SET due_at = due_at + 1 WHERE id = '{id}'", "waiting at another place than its job"),
+        ("INSERT INTO lease (token, id, attempt, session, claimed_at) VALUES (1, gen_random_uuid(), 1, 1, 0)",
+         "in lease without a job"),
+    ],
+)  # fmt: skip
+def test_broken_pointers(world: RivalWorld, damage: str, fault: str) -> None:
+    broken, _ = world.add_many(2)
+    world.rows(damage.format(id=broken))
+    found, told = tell(only(findings(world, deep=True), "integrity"))
+    assert (found, f"1 × {fault}" in told) == ("error", True)
+    assert only(findings(world), "integrity").level == "ok"
