@@ -116,7 +116,7 @@ class App:
         if history not in ("all", "default", "failures", "none", None):
             raise ConfigError(f"history={history!r} does not exist; use one of: all, default, failures, none")
         self._clock = clock or SystemClock()
-        self._store = open_store(store, clock=self._clock, random=random.random) if isinstance(store, str) else store
+        self._store = open_store(store, clock=clock, random=random.random) if isinstance(store, str) else store
         self.lifespan = lifespan
         self._own = {"history": history, "retention": retention}
         self._defaults = DEFAULTS

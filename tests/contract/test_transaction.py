@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from penstock.domain.errors import PenstockError
-from penstock.domain.job import State
+from penstock.domain.errors import PenstockError, UsageError
+from penstock.domain.job import Event, State
 from penstock.store.contract import Transaction
-from penstock.store.params import Enqueued, EnqueueJobs, NewJob
+from penstock.store.params import CancelJob, Claim, Completed, Enqueued, EnqueueJobs, FinishJobs, NewJob
 from tests.contract.conftest import CarryOut, OpenAgain
 from tests.contract.world import NOT_STORABLE_AT, World
 
@@ -227,3 +227,103 @@ def test_cancelled_inside_the_block_is_rolled_back(world: World) -> None:
     asyncio.run(main())
     assert world.list_ids() == []
     world.add()
+
+
+# The end of an attempt in the caller's transaction
+
+
+def finish_in(transaction: object, claim: Claim, *follow_ups: NewJob, **fields: Any) -> FinishJobs:
+    done = Completed(claim.token, claim.due_at, **fields)
+    return FinishJobs([done], follow_ups=[(claim.token, job) for job in follow_ups], transaction=transaction)
+
+
+def test_an_attempt_ends_when_the_transaction_commits(
+    world: World, open_again: OpenAgain, session: int, carry_out: CarryOut
+) -> None:
+    other = open_again()
+    job_id, follow_up = world.add(), world.new_job(parent=world.new_id())
+    claim = world.claim_one(session)
+    with world.store.transaction() as tx:
+        params = finish_in(tx, claim, follow_up, result='{"sum":7}', progress='{"percent":100}')
+        assert carry_out(world.store.finish_jobs(params)) == []
+        assert other.state(job_id) is State.CLAIMED
+        assert other.find(follow_up.id) is None
+    job = other.read(job_id)
+    assert (job.state, job.result, job.attempt) == (State.COMPLETED, {"sum": 7}, 1)
+    assert other.state(follow_up.id) is State.PENDING
+    assert other.complete(claim) == [claim.token]
+
+
+def test_an_attempt_goes_on_when_the_transaction_is_rolled_back(world: World, session: int) -> None:
+    job_id, follow_up = world.add(), world.new_job()
+    claim = world.claim_one(session)
+    fail_after(world, lambda tx: world.store.finish_jobs(finish_in(tx, claim, follow_up)).wait())
+    assert world.state(job_id) is State.CLAIMED
+    assert world.find(follow_up.id) is None
+    assert world.start(claim) == []
+    assert world.complete(claim, result='"later"') == []
+    assert world.read(job_id).result == "later"
+
+
+def test_a_lost_token_ends_nothing_in_the_transaction(world: World, session: int) -> None:
+    world.add()
+    claim, follow_up, kept = world.claim_one(session), world.new_job(), world.new_job()
+    world.end(claim, Event.RELEASE)
+    with world.store.transaction() as tx:
+        assert world.store.finish_jobs(finish_in(tx, claim, follow_up)).wait() == [claim.token]
+        enqueue_in(world, tx, kept)
+    assert world.find(follow_up.id) is None
+    assert world.state(claim.id) is State.PENDING
+    assert world.state(kept.id) is State.PENDING
+
+
+def test_an_attempt_ends_once_in_a_transaction(world: World, session: int) -> None:
+    world.add()
+    claim = world.claim_one(session)
+    with world.store.transaction() as tx:
+        assert world.store.finish_jobs(finish_in(tx, claim, result='"first"')).wait() == []
+        assert world.store.finish_jobs(finish_in(tx, claim, result='"second"')).wait() == [claim.token]
+    assert world.read(claim.id).result == "first"
+
+
+def test_a_failed_end_leaves_nothing_in_a_transaction_that_goes_on(world: World, session: int) -> None:
+    world.add()
+    claim, kept = world.claim_one(session), world.new_job()
+    with world.store.transaction() as tx:
+        broken = finish_in(tx, claim, world.new_job(), world.new_job(at=NOT_STORABLE_AT))
+        with pytest.raises((PenstockError, OverflowError)):
+            world.store.finish_jobs(broken).wait()
+        enqueue_in(world, tx, kept)
+    assert world.list_ids() == [kept.id, claim.id]
+    assert world.complete(claim) == []
+
+
+def test_a_job_that_is_not_kept_goes_with_the_transaction(world: World, session: int) -> None:
+    world.add()
+    claim = world.claim_one(session)
+    fail_after(world, lambda tx: world.store.finish_jobs(finish_in(tx, claim, keep=False)).wait())
+    assert world.state(claim.id) is State.CLAIMED
+    with world.store.transaction() as tx:
+        assert world.store.finish_jobs(finish_in(tx, claim, keep=False)).wait() == []
+    assert world.find(claim.id) is None
+
+
+def test_a_job_that_was_asked_to_stop_ends_cancelled_in_a_transaction_too(world: World, session: int) -> None:
+    world.add()
+    claim, follow_up = world.claim_one(session), world.new_job()
+    world.store.cancel_job(CancelJob(claim.id)).wait()
+    with world.store.transaction() as tx:
+        assert world.store.finish_jobs(finish_in(tx, claim, follow_up, result="1")).wait() == []
+    assert (world.read(claim.id).state, world.read(claim.id).result) == (State.CANCELLED, None)
+    assert world.find(follow_up.id) is None
+
+
+def test_the_transaction_of_a_finish_is_checked_like_that_of_an_enqueue(world: World, session: int) -> None:
+    world.add()
+    claim = world.claim_one(session)
+    with pytest.raises(UsageError, match="cannot be used"):
+        world.store.finish_jobs(finish_in(object(), claim)).wait()
+    with world.store.transaction() as tx:
+        pass
+    with pytest.raises(UsageError, match="has ended"):
+        world.store.finish_jobs(finish_in(tx, claim)).wait()

@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 
 from penstock import App
+from tests.contract.engines import ENGINES, Engine
 from tests.e2e.processes import Processes
 from tests.e2e.supervised import Supervised
 
 
-@pytest.fixture
-def address(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/jobs.db"
+# One version of each kind: the contract suite runs on all.
+@pytest.fixture(params=list({engine.kind: engine for engine in ENGINES}.values()), ids=lambda engine: engine.kind)
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    engine: Engine = request.param
+    address = engine.fresh(tmp_path)
+    yield address
+    engine.drop(address)
 
 
 @pytest.fixture

@@ -78,6 +78,12 @@ WORKER_POINTS = {
 }
 
 
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    """The points of interruption are those of the SQLite engine."""
+    return f"sqlite:///{tmp_path}/jobs.db"
+
+
 def enqueue_notes(app: App, notes: Path) -> None:
     calls = [app.client.call_by_name("note", {"path": str(notes), "number": n}, {}, {}) for n in range(JOBS)]
     app.enqueue_many(calls)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import apsw
+import pytest
 
 from penstock import App
 from tests.e2e.processes import Processes, until
@@ -25,6 +26,12 @@ async def gated(gate: str) -> str:
 async def add(number: int) -> int:
     return number + 1
 """
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    """What can happen to a file. What can happen to a server is in tests/store/postgres."""
+    return f"sqlite:///{tmp_path}/jobs.db"
 
 
 COUNT = """

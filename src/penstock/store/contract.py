@@ -87,6 +87,8 @@ class Store(Protocol):
         Every other job in the call is unaffected by a lost one. After COMPLETE, FAIL or CANCEL the job is final
         and no claim will ever return it. RELEASE gives back the attempt; BACK_OFF keeps it spent.
         A job that a person asked to cancel ends cancelled, whatever its attempt says; its follow-ups are dropped.
+        With a `transaction` the attempts end if and only if that transaction commits; until then their tokens are
+        current for everybody else, and whoever would end them too waits for its end.
         """
         ...
 

@@ -148,12 +148,16 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinishJobs(msgspec.Struct, frozen=True):
-    """Outcomes of attempts, in one transaction. A follow-up is stored only if its parent's token still holds."""
+    """Outcomes of attempts, in one transaction. A follow-up is stored only if its parent's token still holds.
+
+    With a `transaction` of the caller's they are stored if and only if that commits.
+    """
 
     completed: Sequence[Completed] = ()
     unfinished: Sequence[Unfinished] = ()
     follow_ups: Sequence[tuple[int, NewJob]] = ()
     history: History = "default"
+    transaction: object | None = None
 
 
 class SaveProgress(msgspec.Struct, frozen=True):

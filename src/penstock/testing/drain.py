@@ -107,8 +107,13 @@ class Drain:
         self._clock.leap_to(due_us)
         return True
 
-    async def finish_jobs(self, params: FinishJobs) -> list[int]:
-        lost = await self._store.finish_jobs(self._without_real_time(params))
+    def finish_jobs(self, params: FinishJobs) -> Any:
+        if params.transaction is not None:  # The worker tells how the attempt ended when it knows.
+            return self._store.finish_jobs(self._without_real_time(params))
+        return self._finish(params)
+
+    async def _finish(self, params: FinishJobs) -> list[int]:
+        lost: list[int] = await self._store.finish_jobs(self._without_real_time(params))
         for done in params.completed:
             self._note(done.token, State.COMPLETED)
         for end in params.unfinished:

@@ -79,11 +79,19 @@ class WatchedStore:
         if joined and self.inline is not None:
             await self.inline.arun_inline()
 
-    async def finish_jobs(self, params: FinishJobs) -> list[int]:
+    def finish_jobs(self, params: FinishJobs) -> Any:
+        return self._finish(params) if params.transaction is None else FinishCall(self, self._store, params)
+
+    async def _finish(self, params: FinishJobs) -> list[int]:
         lost = await self._store.finish_jobs(params)
         for _, job in params.follow_ups:
             await self._note_follow_up(job)
         return lost
+
+    def note_joined(self, params: FinishJobs, lost: list[int]) -> None:
+        """Follow-ups in a handler's own transaction: they are there after its commit."""
+        new = [record(job, self._clock.now_us()) for token, job in params.follow_ups if token not in lost]
+        self._joined.get(id(params.transaction), self.enqueued).extend(new)
 
     async def _note_follow_up(self, job: NewJob) -> None:
         """A follow-up of an attempt that was lost or cancelled is not stored."""
@@ -154,3 +162,25 @@ class EnqueueCall:
 
     def __await__(self) -> Generator[Any, None, list[Enqueued]]:
         return self._enqueue().__await__()
+
+
+class FinishCall:
+    """A completion in a handler's own transaction, with both faces of a store's call."""
+
+    def __init__(self, watched: WatchedStore, store: Store, params: FinishJobs) -> None:
+        self._watched = watched
+        self._call = store.finish_jobs(params)
+        self._params = params
+
+    def wait(self) -> list[int]:
+        return self._noted(self._call.wait())
+
+    async def _finish(self) -> list[int]:
+        return self._noted(await self._call)
+
+    def __await__(self) -> Generator[Any, None, list[int]]:
+        return self._finish().__await__()
+
+    def _noted(self, lost: list[int]) -> list[int]:
+        self._watched.note_joined(self._params, lost)
+        return lost

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
 
-from penstock.client import JobCall
+from penstock.client import JobCall, refuse_in_loop
 from penstock.domain.clock import from_us
-from penstock.domain.errors import PayloadError, UsageError
+from penstock.domain.errors import LeaseLost, PayloadError, UsageError
 from penstock.domain.job import Progress
 from penstock.domain.options import Tenant
 from penstock.domain.payload import encode_json
 from penstock.observe.logs import JobLogger
-from penstock.worker.run import BatchCall, Run, Unit
+from penstock.store.call import Call
+from penstock.worker.run import BatchCall, FinishedIn, Run, Unit
 
 PROGRESS_BYTES_MAX = 16 * 1024
 
@@ -120,7 +123,54 @@ class Context:
             raise UsageError(f"ctx.enqueue() takes a call made by bind(), not {type(call).__name__}")
         if self._run.over:
             raise UsageError("ctx.enqueue() goes with a job's completion, and this attempt has ended: use aenqueue()")
+        if self._run.finished_in is not None:
+            raise UsageError(
+                "ctx.enqueue() goes with a job's completion, which ctx.finish_in() has stored: call it before, or use "
+                "using(conn=…).enqueue()"
+            )
         self._run.follow_ups += (call,)
+
+    def finish_in(self, conn: object, result: Any = None) -> None:
+        """Store this job's completion in a transaction of yours, with its result and the follow-ups so far.
+
+        If your transaction commits, the job is completed with it; if not, nothing was said. LeaseLost means that the
+        job is no longer this attempt's: let it end your transaction. What the handler returns afterwards is ignored;
+        it must not return before the transaction has ended. For plain handlers; `conn` is as for using(conn=…).
+        """
+        refuse_in_loop("ctx.finish_in", "ctx.afinish_in")
+        with self._finishing(conn, result) as call:
+            self._refuse_lost(call.wait())
+
+    async def afinish_in(self, conn: object, result: Any = None) -> None:
+        """The same as finish_in(), for async handlers."""
+        with self._finishing(conn, result) as call:
+            self._refuse_lost(await call)
+
+    @contextmanager
+    def _finishing(self, conn: object, result: Any) -> Iterator[Call[list[int]]]:
+        """An error in the block means that nothing was said."""
+        run = self._run
+        if run.complete is None:
+            raise UsageError(
+                f"ctx.finish_in() needs the job store, and {self.type} runs in a child process, which has none: "
+                "declare it with runner='thread', or return the result"
+            )
+        if run.over:
+            raise UsageError("ctx.finish_in() is too late: this attempt has ended")
+        call = run.complete(run, conn, result)
+        before, run.finished_in = run.finished_in, FinishedIn(result)
+        try:
+            yield call
+        except BaseException:
+            run.finished_in = before
+            raise
+
+    def _refuse_lost(self, lost: list[int]) -> None:
+        if lost:
+            raise LeaseLost(
+                f"job {self.id} is no longer attempt {self.attempt}'s: it was recovered, cancelled or ended elsewhere; "
+                "let this error end your transaction"
+            )
 
     def report(self, percent: float | None = None, *, phase: str | None = None, **data: Any) -> None:
         """Say how far the job is. Stored at most twice a second, the last always."""

@@ -88,8 +88,10 @@ class Crew:
 
     def stop(self, token: int, why: Stop) -> None:
         for executor in self._executors:
-            if token in executor.active:
-                executor.stop(executor.active[token], why)
+            run = executor.active.get(token)
+            if run is None or (why is Stop.LOST and run.finished_in is not None):
+                continue  # Its own transaction may have ended it, and its handler may go on.
+            executor.stop(run, why)
 
     def stop_all(self, why: Stop) -> None:
         for executor in self._executors:

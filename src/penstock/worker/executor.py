@@ -124,6 +124,7 @@ class Executor:
         now = self._loop.time()
         run = Run(claim, plan, policy, None, now, int(now * 1e6) + self._offset_us)
         run.resources = self._resources
+        run.complete = self._outcomes.finish_in
         try:
             run.args = plan.declaration.signature.decode(claim.payload)
         except PayloadError as error:
@@ -197,7 +198,9 @@ class Executor:
         if run.cancelled and run.stop is None:
             run.stop = Stop.CANCELLED  # A thread that saw the flag.
         try:
-            if run.stop is not None:
+            if run.finished_in is not None:
+                self._outcomes.settle(run, run.finished_in, error)
+            elif run.stop is not None:
                 self._outcomes.stopped(run)
             elif error is None:
                 self._outcomes.succeed(run, result)
@@ -285,7 +288,10 @@ class Executor:
         for one in (run,) if call is None else call.runs:
             if not one.over:
                 one.stop = one.stop or run.stop
-                self._outcomes.stopped(one)
+                if one.finished_in is not None:
+                    self._outcomes.settle(one, one.finished_in, None)
+                else:
+                    self._outcomes.stopped(one)
                 self._leave(one)
         if call is not None and self._batches is not None and not call.over:
             call.over = True

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
+from typing import Any
 
 from penstock.domain.errors import CommitUncertain, StoreError
+from penstock.domain.job import State
+from penstock.store.call import Call
 from penstock.store.contract import Store
-from penstock.store.params import Completed, FinishJobs, History, NewJob, Unfinished
+from penstock.store.params import Claim, Completed, FinishJobs, History, NewJob, Unfinished
 from penstock.worker.outage import FATAL, Patience
 
 log = logging.getLogger("penstock.worker")
@@ -28,7 +31,11 @@ class Finisher:
         self._wake = asyncio.Event()
         self._flushed = asyncio.Event()
         self._flushed.set()
+        self._settling: set[asyncio.Task[None]] = set()
+        self._apart: dict[int, Claim] = {}
         self.lost = 0
+        self._broken = False
+        """Whether the store has failed for good."""
 
     def completed(self, done: Completed, follow_ups: list[tuple[int, NewJob]]) -> None:
         self._completed.append(done)
@@ -37,6 +44,12 @@ class Finisher:
         self._wake.set()
 
     def unfinished(self, end: Unfinished) -> None:
+        claim = self._apart.get(end.token)
+        if claim is not None:
+            after = [then for token, then in self._after if token == end.token]
+            self._after = [(token, then) for token, then in self._after if token != end.token]
+            self._begin(self._end_apart(claim, end, after))
+            return
         self._unfinished.append(end)
         self._wake.set()
 
@@ -47,9 +60,16 @@ class Finisher:
     @property
     def waiting(self) -> int:
         """Outcomes that are not stored yet."""
-        return len(self._completed) + len(self._unfinished)
+        return len(self._completed) + len(self._unfinished) + len(self._settling)
 
     async def run(self) -> None:
+        try:
+            await self._store_batches()
+        finally:
+            for task in self._settling:
+                task.cancel()
+
+    async def _store_batches(self) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -58,11 +78,11 @@ class Finisher:
             after, self._after = self._after, []
             self._completed, self._unfinished, self._follow_ups = [], [], []
             if batch.completed or batch.unfinished:
-                lost = await self._store_batch(batch)
+                lost = self._refused(await self._store_batch(batch))
                 for token, then in after:
                     if token not in lost:
                         then()
-            if not self.waiting:
+            if not (self._completed or self._unfinished):
                 self._flushed.set()
 
     async def _store_batch(self, batch: FinishJobs) -> Collection[int]:
@@ -75,15 +95,17 @@ class Finisher:
                 break
             except StoreError as error:
                 if isinstance(error, FATAL):
+                    self._broken = True
                     self._failed(error)
                     return {*(done.token for done in batch.completed), *(end.token for end in batch.unfinished)}
                 sent_before = sent_before or isinstance(error, CommitUncertain)
                 await patience.wait(
                     f"outcomes of {len(batch.completed) + len(batch.unfinished)} jobs not stored yet", error
                 )
-        if sent_before:
-            return ()  # Those that look lost were stored by the first try.
-        if lost:
+        return () if sent_before else lost  # After a first try, those that look lost were stored by it.
+
+    def _refused(self, lost: Collection[int]) -> Collection[int]:
+        if lost and not self._broken:
             self.lost += len(lost)
             log.warning("%d outcomes were refused: their jobs had been taken from this worker", len(lost))
         return lost
@@ -91,5 +113,68 @@ class Finisher:
     async def flush(self) -> None:
         """Wait until everything handed in so far is stored."""
         while self.waiting or not self._flushed.is_set():
+            if self._settling:
+                await asyncio.wait(set(self._settling))
             await self._flushed.wait()
             await asyncio.sleep(0)
+
+    # Completions in transactions of the handlers' own
+
+    def finish_in(self, done: Completed, follow_ups: list[tuple[int, NewJob]], transaction: object) -> Call[list[int]]:
+        """The completion as a part of this transaction."""
+        return self._store.finish_jobs(FinishJobs([done], (), follow_ups, self._history, transaction))
+
+    def settle(self, claim: Claim, decide: Callable[[State | None], None]) -> None:
+        """Find out whether the attempt was ended by its own transaction, and let `decide` know the state then.
+
+        What it hands in is stored apart from all others: a transaction that is still open would hold them all up.
+        """
+        self._begin(self._settle(claim, decide))
+
+    def _begin(self, settling: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(settling)
+        self._settling.add(task)
+        task.add_done_callback(self._settled)
+
+    def _settled(self, task: asyncio.Task[None]) -> None:
+        self._settling.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._failed(error)
+
+    async def _settle(self, claim: Claim, decide: Callable[[State | None], None]) -> None:
+        state = await self._state_after(claim)
+        self._apart[claim.token] = claim
+        try:
+            decide(state)
+        finally:
+            del self._apart[claim.token]
+        if state is not None:
+            # The token is gone and this changes nothing; every attempt ends with a word to the store.
+            await self._store_batch(FinishJobs([Completed(claim.token, 0)], history=self._history))
+
+    async def _state_after(self, claim: Claim) -> State | None:
+        """How the attempt was ended by its own transaction; None if it was not. A job that is gone was completed:
+        its options say that it is not kept.
+        """
+        patience = Patience()
+        while True:
+            try:
+                job = await self._store.read_job(claim.id)
+                break
+            except StoreError as error:
+                if isinstance(error, FATAL):
+                    raise
+                await patience.wait("not known yet whether a handler's transaction was committed", error)
+        if job is None:
+            return State.COMPLETED
+        ended = job.attempt == claim.attempt and job.state in (State.COMPLETED, State.CANCELLED)
+        return job.state if ended else None
+
+    async def _end_apart(self, claim: Claim, end: Unfinished, after: list[Callable[[], None]]) -> None:
+        lost = await self._store_batch(FinishJobs(unfinished=[end], history=self._history))
+        if lost and not self._broken and await self._state_after(claim) is not None:
+            log.warning("%s %s: its own transaction was committed after its handler had ended", claim.type, claim.id)
+        elif not self._refused(lost):
+            for then in after:
+                then()

@@ -11,21 +11,26 @@ import msgspec
 
 from penstock.client import Client
 from penstock.domain.duration import format_duration
-from penstock.domain.errors import HandlerError, PayloadError, ProcessDied
-from penstock.domain.job import ErrorInfo, Event, Progress
+from penstock.domain.errors import HandlerError, PayloadError, ProcessDied, UsageError
+from penstock.domain.job import ErrorInfo, Event, Progress, State
 from penstock.domain.options import Policy
 from penstock.domain.payload import decode_json, encode_json, from_plain
 from penstock.domain.registry import Declaration
 from penstock.domain.retry import GiveUp, Verdict, decide, describe_error
 from penstock.observe.logs import fields
-from penstock.store.params import Claim, Completed, Unfinished
+from penstock.store.call import Call
+from penstock.store.params import Claim, Completed, NewJob, Unfinished
 from penstock.worker.finisher import Finisher
 from penstock.worker.hooks import HookCalls
-from penstock.worker.run import Run, Stop
+from penstock.worker.run import FinishedIn, Run, Stop
 from penstock.worker.settings import WorkerSettings
 
 MESSAGE_CHARS_LOGGED = 500
 UNDER_WAY = ("job.started", "job.progress")
+NOT_COMMITTED = (
+    "the handler returned after finish_in(), and its transaction was not committed: it was rolled back, or is still "
+    "open; return after the end of the transaction's block, or let its error out of the handler"
+)
 
 log = logging.getLogger("penstock.worker")
 
@@ -75,13 +80,53 @@ class Outcomes:
         if run.plan.chatty:
             self._log(run, logging.INFO, "job.completed", "completed in %s", format_duration(_seconds(run)),
                       result=self._shown(text))  # fmt: skip
-        claim = run.claim
         if run.plan.declaration.hooked:
             self._after(run, "on_complete", _for_hook(run, result))
-        self._finisher.completed(
+        self._finisher.completed(*self._completion(run, text))
+
+    def _completion(self, run: Run, text: str | None) -> tuple[Completed, list[tuple[int, NewJob]]]:
+        claim = run.claim
+        return (
             Completed(claim.token, run.started_us, text, run.progress, _kept(run.policy.remove_on_complete)),
             [(claim.token, self._client.follow_up(call, claim.id)) for call in run.follow_ups],
         )
+
+    # Completion in a transaction of the handler's
+
+    def finish_in(self, run: Run, conn: object, result: Any) -> Call[list[int]]:
+        """The completion as a call that joins the handler's transaction; answers the token if it is lost."""
+        text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
+        return self._finisher.finish_in(*self._completion(run, text), conn)
+
+    def settle(self, run: Run, said: FinishedIn, error: BaseException | None) -> None:
+        """The handler has ended after it stored its completion in a transaction of its own. The store knows whether
+        that was committed; if not, the attempt ends as if nothing had been said, and with an error if it seemed well.
+        """
+
+        def decide(state: State | None) -> None:
+            if state is not None:
+                self._committed(run, said, state, error)
+            elif run.stop is not None:
+                self.stopped(run)
+            else:
+                self.fail(run, error or UsageError(NOT_COMMITTED))
+
+        self._finisher.settle(run.claim, decide)
+
+    def _committed(self, run: Run, said: FinishedIn, state: State, error: BaseException | None) -> None:
+        if state is State.CANCELLED:
+            self._log(run, logging.INFO, "job.cancelled", "cancelled")
+            return
+        if error is not None:
+            log.warning("%s raised after its own transaction had completed the job", run.describe(), exc_info=error)
+        if run.plan.chatty:
+            self._log(run, logging.INFO, "job.completed", "completed in %s", format_duration(_seconds(run)))
+        if run.plan.declaration.hooked:
+            if run.progress is not None and run.progress != run.reported:
+                self.progressed(run, run.progress)
+            self._hooks.call(run, "on_complete", said.result)
+
+    # Endings without success
 
     def fail(self, run: Run, error: BaseException) -> None:
         if isinstance(error, ChildError):

@@ -12,6 +12,7 @@ from penstock.domain.errors import PenstockError
 from penstock.store.contract import Store
 from penstock.store.params import SaveProgress, StartJobs
 from penstock.worker.crew import Crew
+from penstock.worker.run import Run
 
 TICK_SECONDS = 0.1
 PROGRESS_TICKS = 5
@@ -38,16 +39,20 @@ class Reporter:
             except PenstockError as error:
                 log.warning("could not report running jobs: %s", error)
 
+    def _runs(self) -> list[Run]:
+        """Not those whose completion is in a transaction of their own: a word of them would wait for its end."""
+        return [run for run in self._crew.runs() if run.finished_in is None]
+
     async def _mark_started(self) -> None:
         before = asyncio.get_running_loop().time() - TICK_SECONDS / 2
-        begun = [run for run in self._crew.runs() if not (run.marked or run.waiting) and run.started < before]
+        begun = [run for run in self._runs() if not (run.marked or run.waiting) and run.started < before]
         if begun:
             await self._store.start_jobs(StartJobs([(run.claim.token, run.started_us) for run in begun]))
             for run in begun:
                 run.marked = True
 
     async def _save_progress(self) -> None:
-        news = [(run, text) for run in self._crew.runs() if (text := run.progress) is not None and text != run.reported]
+        news = [(run, text) for run in self._runs() if (text := run.progress) is not None and text != run.reported]
         if news:
             await self._store.save_progress(SaveProgress([(run.claim.token, text) for run, text in news]))
             for run, text in news:

@@ -6,12 +6,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from penstock.client import JobCall
 from penstock.domain.job import Progress
 from penstock.domain.options import Policy
 from penstock.domain.registry import Declaration
+from penstock.store.call import Call
 from penstock.store.params import Claim
 
 
@@ -33,6 +34,12 @@ class Plan:
         self.declaration = declaration
         self.logger = logging.getLogger(f"penstock.job.{name}")
         self.chatty = self.logger.isEnabledFor(logging.INFO)
+
+
+class FinishedIn(NamedTuple):
+    """What a handler said when it stored its completion in a transaction of its own. Whether that commits is open."""
+
+    result: Any
 
 
 class Run:
@@ -65,6 +72,10 @@ class Run:
     """The hook that was called last; the next one waits for it."""
     news: Progress | None = None
     """Progress that the hook is yet to be told."""
+    complete: Callable[[Run, object, Any], Call[list[int]]] | None = None
+    """How to store its completion in a transaction of the handler's; None in a child process, which has no store."""
+    finished_in: FinishedIn | None = None
+    """Set while the handler's own transaction holds its completion, or has committed it."""
 
     def __init__(self, claim: Claim, plan: Plan, policy: Policy, args: Any, started: float, started_us: int) -> None:
         self.claim = claim

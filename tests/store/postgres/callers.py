@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import asyncpg
@@ -117,21 +117,25 @@ async def _psycopg_async(url: str, autocommit: bool) -> AsyncIterator[Caller]:
 async def _psycopg2(url: str, autocommit: bool) -> AsyncIterator[Caller]:
     conn = psycopg2.connect(url)
     conn.autocommit = autocommit
-    yield Psycopg2Caller(conn)
-    conn.close()
+    with closing(conn):
+        yield Psycopg2Caller(conn)
 
 
 async def _asyncpg(url: str, autocommit: bool) -> AsyncIterator[Caller]:
     conn = await asyncpg.connect(url)
-    yield AsyncCaller(conn) if autocommit else AsyncpgCaller(conn)
-    await conn.close()
+    try:
+        yield AsyncCaller(conn) if autocommit else AsyncpgCaller(conn)
+    finally:
+        await conn.close()
 
 
 async def _asyncpg_pool(url: str, autocommit: bool) -> AsyncIterator[Caller]:
     async with asyncpg.create_pool(url, min_size=1, max_size=1) as pool:
         conn = await pool.acquire()
-        yield AsyncCaller(conn) if autocommit else PooledAsyncpgCaller(conn, pool)
-        await pool.release(conn)
+        try:
+            yield AsyncCaller(conn) if autocommit else PooledAsyncpgCaller(conn, pool)
+        finally:
+            await pool.release(conn)
 
 
 def _engine_options(autocommit: bool) -> dict[str, Any]:
@@ -147,7 +151,6 @@ def _sqlalchemy(driver: str, make: Callable[[Any], Any]) -> Open:
         engine = sqlalchemy.create_engine(_driver(url, driver), **_engine_options(autocommit))
         with make(engine) as conn:
             yield SQLAlchemyCaller(conn)
-        engine.dispose()
 
     return open_one
 
@@ -157,7 +160,6 @@ def _sqlalchemy_async(driver: str, make: Callable[[Any], Any]) -> Open:
         engine = sqlalchemy_asyncio.create_async_engine(_driver(url, driver), **_engine_options(autocommit))
         async with make(engine) as conn:
             yield AsyncSQLAlchemyCaller(conn)
-        await engine.dispose()
 
     return open_one
 

@@ -45,16 +45,22 @@ _COMPLETE = "DELETE FROM {table} WHERE id = ANY (%s::bigint[])"
 
 
 class RawPostgres:
-    """Rows in the benchmark's own schema, with prepared statements and binary results where the address allows them."""
+    """Rows in the benchmark's own schema, with prepared statements and binary results where the address allows them.
 
-    def __init__(self, address: PostgresAddress, schema: str) -> None:
+    `owner` makes the table and drops it; other processes join with False.
+    """
+
+    def __init__(self, address: PostgresAddress, schema: str, owner: bool = True) -> None:
         self._address = address
         self._schema = schema
+        self._owner = owner
         self._db = self._connect()
-        self._db.execute(self._sql(_SCHEMA), prepare=False)
+        if owner:
+            self._db.execute(self._sql(_SCHEMA), prepare=False)
 
     def close(self) -> None:
-        self._db.execute(self._sql("DROP TABLE {table}"), prepare=False)
+        if self._owner:
+            self._db.execute(self._sql("DROP TABLE {table}"), prepare=False)
         self._db.close()
 
     def insert_single(self, count: int) -> tuple[float, float]:
@@ -100,17 +106,25 @@ class RawPostgres:
         return count / (time.perf_counter() - begun)
 
     def cycle(self, count: int, batch: int) -> float:
+        self.fill(count)
+        begun = time.perf_counter()
+        return self.drain(batch) / (time.perf_counter() - begun)
+
+    def fill(self, count: int) -> None:
+        """So many waiting rows and no others."""
         self._db.execute(self._sql("TRUNCATE {table}"), prepare=False)
         self.insert_bulk(count)
         self._db.execute(self._sql("VACUUM ANALYZE {table}"), prepare=False)
+
+    def drain(self, batch: int) -> int:
+        """Claim and complete until nothing waits; answers how many rows that were."""
         claim, complete = self._sql(_CLAIM, batch), self._sql(_COMPLETE)
         cursor = self._db.cursor(binary=True)
         done = 0
-        begun = time.perf_counter()
         while rows := cursor.execute(claim).fetchall():
             cursor.execute(complete, ([row[0] for row in rows],))
             done += len(rows)
-        return done / (time.perf_counter() - begun)
+        return done
 
     def pickup_ms(self, count: int) -> list[float]:
         """Insert and notify in one statement, hear it on another connection, claim there."""

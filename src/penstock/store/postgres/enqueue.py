@@ -21,6 +21,8 @@ def enqueue_steps(
     jobs: Sequence[NewJob], retried_from: dict[str, str] | None = None, wake: bool = True
 ) -> Steps[list[Enqueued]]:
     """Store the jobs. One whose id is stored already, or whose unique key is held, is answered with created False."""
+    if len(jobs) == 1 and jobs[0].spec.unique is None and not retried_from and (yield from _insert_one(jobs[0], wake)):
+        return [Enqueued(jobs[0].id, True)]
     held = (yield from _held_keys(jobs)) if any(job.spec.unique for job in jobs) else {}
     runs: list[tuple[list[NewJob], set[str] | None]] = []
     for (spec, old_id), alike in _runs(jobs, held, retried_from).items():
@@ -74,9 +76,16 @@ def _runs(
     return runs
 
 
+def _insert_one(job: NewJob, wake: bool) -> Steps[bool]:
+    parameters = _shared(job.spec, None, wake)
+    parameters["id"], parameters["payload"] = job.id, job.payload
+    return bool((yield from run("insert_job", **parameters)))
+
+
 def _insert(spec: JobSpec, jobs: list[NewJob], retried_from: str | None, wake: bool) -> Steps[set[str] | None]:
     """Answers the ids that were stored, or None for all of them."""
-    parameters = _parameters(spec, jobs, retried_from, wake)
+    parameters = _shared(spec, retried_from, wake)
+    parameters["ids"], parameters["payloads"] = [job.id for job in jobs], [job.payload for job in jobs]
     for _ in range(2):
         [(lane, stored, _)] = yield from run("insert_jobs", **parameters)
         if lane is not None:
@@ -85,11 +94,9 @@ def _insert(spec: JobSpec, jobs: list[NewJob], retried_from: str | None, wake: b
     raise StoreError("the lane of a new job could not be made; is something removing rows from the table lane?")
 
 
-def _parameters(spec: JobSpec, jobs: list[NewJob], retried_from: str | None, wake: bool) -> dict[str, Any]:
+def _shared(spec: JobSpec, retried_from: str | None, wake: bool) -> dict[str, Any]:
     return {
         **_named(route_of(spec)),
-        "ids": [job.id for job in jobs],
-        "payloads": [job.payload for job in jobs],
         "at": _storable(spec.at),
         "delay": _storable(int(spec.delay * MICROSECONDS)),
         "ttl": None if spec.ttl is None else _storable(int(spec.ttl * MICROSECONDS)),

@@ -7,6 +7,7 @@ from penstock.domain import errors
 # Nothing was stored, and the same again may well succeed: conflicts of transactions, and a plan that has aged.
 SERIALIZATION_FAILURE, DEADLOCK = "40001", "40P01"
 CACHED_PLAN = "0A000"
+READ_ONLY = "25006"
 AGAIN = frozenset({SERIALIZATION_FAILURE, DEADLOCK})
 LOCK_TIMEOUT = "55P03"
 UNIQUE_VIOLATION = "23505"
@@ -15,7 +16,7 @@ COMPLETION_UNKNOWN = "40003"
 _Kind = tuple[type[errors.StoreError], str]
 
 _BY_STATE: dict[str, _Kind] = {
-    "25006": (
+    READ_ONLY: (
         errors.StoreUnavailable,
         "the server is read-only ({error}); if it is a standby, wait for the failover or name all hosts in the address "
         "with ?target_session_attrs=read-write",

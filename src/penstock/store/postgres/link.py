@@ -27,8 +27,9 @@ from penstock.store.postgres.errors import translate
 CONNECT_SECONDS = 5
 PATIENCE_SECONDS = 3.0
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.05, 0.5
-IDLE_SECONDS_TRUSTED = 0.5
 VERSION_MIN = 150000
+ENDED = ("57P01", "57P02", "57P03")
+PASSING = ("the database system is", "Connection refused", "No such file", "server closed the connection unexpectedly")
 
 # A peer that is gone is noticed by TCP; one that is there and silent, by the watch on every statement.
 TCP: dict[str, str | int] = {
@@ -39,15 +40,18 @@ TCP: dict[str, str | int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
     "application_name": "penstock",
+    "client_encoding": "utf8",
 }
 
 HELLO = """
 SELECT pg_backend_pid(), current_setting('server_version_num')::integer, current_setting('server_encoding'),
     (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid())
 """
+# Every statement must see what was committed before it, whatever the role or the database has as its default.
 # Generic plans that never read a whole table: the statements are written for one plan each, and statistics of
 # tables that fill and empty all the time would sooner or later suggest another.
-_HOT = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off"
+_PLAIN = "SET default_transaction_isolation = 'read committed'"
+_HOT = f"{_PLAIN}; SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off"
 _DURABLE = """
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
 """
@@ -67,7 +71,7 @@ _SETUP = {
     Role.CLAIM: f"{_HOT}; SET synchronous_commit = off",
     Role.NOTE: f"{_HOT}; SET synchronous_commit = off",
     Role.WRITE: f"{_HOT}; {_DURABLE}",
-    Role.READ: "SET jit = off",
+    Role.READ: f"{_PLAIN}; SET jit = off",
     Role.CALLER: _DURABLE,
 }
 
@@ -77,26 +81,32 @@ AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 class Link:
     """A connection with its role, what it has seen, and whether it can be used again."""
 
-    def __init__(self, conn: AnyConnection, role: Role, hello: tuple[Any, ...]) -> None:
+    def __init__(self, conn: AnyConnection, role: Role) -> None:
         self.conn: Any = conn
         self.role = role
-        self.pid, version, encoding, self.begun = hello
-        self.pooled = self.pid != conn.info.backend_pid
+        self.pid, self.begun, self.pooled = 0, "", False
         self.seen = Seen()
-        self.used_at = time.monotonic()
         self.committing = False
+        self._poll = select.poll()
+        self._poll.register(conn.pgconn.socket, select.POLLIN)
+
+    def greet(self, hello: tuple[Any, ...]) -> None:
+        """What the server says of itself. One that cannot hold a store is refused."""
+        self.pid, version, encoding, self.begun = hello
+        self.pooled = self.pid != self.conn.info.backend_pid
         _refuse(version, encoding)
 
     def usable(self) -> bool:
-        """Whether it is worth a try: open, idle, and after a pause not spoken to by a server that hung up."""
+        """Whether it can be kept for the next: open, and in no transaction."""
         pgconn = self.conn.pgconn
-        if pgconn.status != psycopg.pq.ConnStatus.OK or pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-            return False
-        if time.monotonic() - self.used_at < IDLE_SECONDS_TRUSTED:
-            return True
-        poll = select.poll()
-        poll.register(pgconn.socket, select.POLLIN)
-        return not poll.poll(0)
+        return bool(
+            pgconn.status == psycopg.pq.ConnStatus.OK
+            and pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        )
+
+    def alive(self) -> bool:
+        """Whether it is worth a try: usable, and the server has not hung up meanwhile, which it would have said."""
+        return self.usable() and not self._poll.poll(0)
 
     @property
     def broken(self) -> bool:
@@ -159,8 +169,10 @@ class Retry:
 
 def _may_pass(error: psycopg.Error) -> bool:
     """A server that starts, or is not there: libpq gives no code for errors of connecting, only words."""
+    if error.sqlstate is not None:
+        return error.sqlstate in ENDED
     text = str(error)
-    return "the database system is" in text or "Connection refused" in text or "No such file" in text
+    return any(words in text for words in PASSING)
 
 
 _WORDS = {

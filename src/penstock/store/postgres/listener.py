@@ -11,7 +11,7 @@ import psycopg
 
 from penstock.domain.errors import StoreError
 from penstock.store.postgres.link import Link, Role
-from penstock.store.postgres.looped import connect
+from penstock.store.postgres.looped import connect, hung_up_after
 from penstock.store.postgres.statements import quoted
 from penstock.store.postgres.steps import Statement
 from penstock.store.postgres.wiring import Wiring
@@ -60,8 +60,8 @@ class PostgresListener:
     async def _news(self, rest: float) -> bool:
         if self._link is None:
             if self._loop.time() < self._retry_at:
-                await asyncio.sleep(min(rest, self._retry_at - self._loop.time()))
-                return False
+                await asyncio.sleep(min(rest, self._poll_interval, self._retry_at - self._loop.time()))
+                return True  # Nobody looks meanwhile but the claims.
             self._link = await self._connect()
             return await self._look(self._link)
         pause = self._look_at + self._interval - self._loop.time()
@@ -79,7 +79,8 @@ class PostgresListener:
         link = await connect(self._wiring, Role.READ)
         try:
             if self._wiring.address.notify and not link.pooled:
-                await link.conn.execute(f"LISTEN {quoted(self._wiring.channel)}")
+                with hung_up_after(ANSWER_SECONDS, link):
+                    await link.conn.execute(f"LISTEN {quoted(self._wiring.channel)}")
                 self._hears = True
         except BaseException:
             link.close()
@@ -99,12 +100,9 @@ class PostgresListener:
         """Whether there is anything new by the tables."""
         self._look_at = self._loop.time()
         statement = Statement("look", {"upto": self._upto, "open": self._open})
-        watch = self._loop.call_later(ANSWER_SECONDS, link.abort)
-        try:
+        with hung_up_after(ANSWER_SECONDS, link):
             cursor = await link.conn.execute(self._wiring.bind(statement), statement.parameters, binary=True)
             [(snapshot, news)] = await cursor.fetchall()
-        finally:
-            watch.cancel()
         _, self._upto, open_ = snapshot.split(":")
         self._open = open_.split(",") if open_ else []
         return bool(news)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
@@ -14,7 +13,7 @@ import psycopg
 from penstock.domain.errors import CommitUncertain, PenstockError
 from penstock.store.params import Enqueued, NewJob
 from penstock.store.postgres.arrays import use_arrays
-from penstock.store.postgres.link import HELLO, Link, Retry, Role, dsn, setup
+from penstock.store.postgres.link import CONNECT_SECONDS, HELLO, Link, Retry, Role, dsn, setup
 from penstock.store.postgres.steps import SEEN, Operation, Rows, Statement
 from penstock.store.postgres.watch import GRACE
 from penstock.store.postgres.wiring import Wiring
@@ -36,18 +35,34 @@ async def connect(wiring: Wiring, role: Role) -> Link:
             await asyncio.sleep(retry.pause(error))
             continue
         try:
-            use_arrays(conn.adapters)
-            link = Link(conn, role, await (await conn.execute(HELLO)).fetchone() or ())
-            conn.prepare_threshold = None if link.pooled or not wiring.address.prepare else 0
-            if not link.pooled:
-                await conn.execute(setup(role, wiring.address.timeout).encode(), prepare=False)
-            return link
+            return await _met(wiring, Link(conn, role))
         except psycopg.Error as error:
             conn.pgconn.finish()
             await asyncio.sleep(retry.pause(error))
         except BaseException:
             conn.pgconn.finish()
             raise
+
+
+async def _met(wiring: Wiring, link: Link) -> Link:
+    """Ask the server who it is, and set the connection up."""
+    with hung_up_after(CONNECT_SECONDS, link):
+        use_arrays(link.conn.adapters)
+        link.greet(await (await link.conn.execute(HELLO)).fetchone() or ())
+        link.conn.prepare_threshold = None if link.pooled or not wiring.address.prepare else 0
+        if not link.pooled:
+            await link.conn.execute(setup(link.role, wiring.address.timeout).encode(), prepare=False)
+    return link
+
+
+@contextmanager
+def hung_up_after(seconds: float, link: Link) -> Iterator[None]:
+    """The watch of async code: a server that does not answer within so many seconds is hung up on."""
+    watch = asyncio.get_running_loop().call_later(seconds, link.abort)
+    try:
+        yield
+    finally:
+        watch.cancel()
 
 
 class LoopSide:
@@ -85,13 +100,12 @@ class LoopSide:
         idle = self._idle[role]
         while idle:
             link = idle.pop()
-            if link.usable():
+            if link.alive():
                 return link
             link.close()
         return None
 
     def _give_back(self, link: Link) -> None:
-        link.used_at = time.monotonic()
         if self._wiring.closed or not link.usable():
             link.close()
         else:
@@ -179,7 +193,7 @@ class LoopSide:
             return [(link.seen,)]
         text = self._wiring.bind(statement)
         cursor = await link.conn.execute(text, self._wiring.parameters(text, statement), binary=True)
-        return await cursor.fetchall() if cursor.description else []
+        return await cursor.fetchall() if cursor.pgresult.nfields else []
 
     # Group commit: while one enqueue is under way, others gather and go as one after it.
 

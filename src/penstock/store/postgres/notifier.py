@@ -10,39 +10,55 @@ import time
 from collections.abc import Callable
 
 WINDOW_SECONDS = 0.02
+QUIET_SECONDS = 1.0
 
 
 class Notifier:
-    """`now()` says whether this enqueue should notify with its own commit; if not, `send` is called a little later."""
+    """`now()` says whether this enqueue should notify with its own commit; if not, a later one does, or `send`."""
 
     def __init__(self, send: Callable[[], None]) -> None:
         self._send = send
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._last = 0.0
-        self._timer: threading.Timer | None = None
+        self._owed = False
+        self._running = False
+        self._closed = False
 
     def now(self) -> bool:
-        with self._lock:
+        with self._changed:
             moment = time.monotonic()
             if moment - self._last >= WINDOW_SECONDS:
-                self._last = moment
+                self._last, self._owed = moment, False
                 return True
-            if self._timer is None:
-                self._timer = threading.Timer(WINDOW_SECONDS - (moment - self._last), self._fire)
-                self._timer.daemon = True
-                self._timer.start()
+            self._owed = True
+            if not self._running:
+                self._running = True
+                threading.Thread(target=self._run, name="penstock-notify", daemon=True).start()
             return False
 
-    def _fire(self) -> None:
-        with self._lock:
-            self._timer = None
-            self._last = time.monotonic()
-        self._send()
+    def _run(self) -> None:
+        """Sends what is owed once no enqueue has done so for a while; ends when nothing was owed for long."""
+        while self._due():
+            self._send()
+
+    def _due(self) -> bool:
+        with self._changed:
+            quiet_at = time.monotonic() + QUIET_SECONDS
+            while not self._closed:
+                moment = time.monotonic()
+                if self._owed and moment - self._last >= 2 * WINDOW_SECONDS:
+                    self._last, self._owed = moment, False
+                    return True
+                if not self._owed and moment > quiet_at:
+                    break
+                self._changed.wait(WINDOW_SECONDS)
+            self._running = False
+            return False
 
     def close(self) -> None:
         """What was put off is sent now."""
-        with self._lock:
-            timer, self._timer = self._timer, None
-        if timer is not None:
-            timer.cancel()
+        with self._changed:
+            owed, self._owed, self._closed = self._owed, False, True
+            self._changed.notify_all()
+        if owed:
             self._send()

@@ -13,7 +13,7 @@ import psycopg
 from penstock.domain.errors import CommitUncertain, PenstockError, StoreBusy, StoreClosed
 from penstock.store.params import Enqueued, NewJob
 from penstock.store.postgres.arrays import use_arrays
-from penstock.store.postgres.link import HELLO, Link, Retry, Role, dsn, setup
+from penstock.store.postgres.link import CONNECT_SECONDS, HELLO, Link, Retry, Role, dsn, setup
 from penstock.store.postgres.steps import SEEN, Operation, Rows, Statement
 from penstock.store.postgres.watch import WATCH
 from penstock.store.postgres.wiring import Wiring, drive
@@ -32,18 +32,27 @@ def connect(wiring: Wiring, role: Role) -> Link:
             time.sleep(retry.pause(error))
             continue
         try:
-            use_arrays(conn.adapters)
-            link = Link(conn, role, conn.execute(HELLO).fetchone() or ())
-            conn.prepare_threshold = None if link.pooled or not wiring.address.prepare else 0
-            if not link.pooled:
-                conn.execute(setup(role, wiring.address.timeout).encode(), prepare=False)
-            return link
+            return _met(wiring, Link(conn, role))
         except psycopg.Error as error:
             conn.close()
             time.sleep(retry.pause(error))
         except BaseException:
             conn.close()
             raise
+
+
+def _met(wiring: Wiring, link: Link) -> Link:
+    """Ask the server who it is, and set the connection up."""
+    WATCH.begin(link, CONNECT_SECONDS)
+    try:
+        use_arrays(link.conn.adapters)
+        link.greet(link.conn.execute(HELLO).fetchone() or ())
+        link.conn.prepare_threshold = None if link.pooled or not wiring.address.prepare else 0
+        if not link.pooled:
+            link.conn.execute(setup(link.role, wiring.address.timeout).encode(), prepare=False)
+    finally:
+        WATCH.end(link)
+    return link
 
 
 class PlainSide:
@@ -65,23 +74,32 @@ class PlainSide:
     @contextmanager
     def lent(self, role: Role) -> Iterator[Link]:
         """A connection of this role, for this thread alone."""
-        if not self._wiring.looked:
-            self._wiring.open()
-        room = self._callers_room if role is Role.CALLER else self._room
-        if not room.acquire(timeout=self._wiring.address.timeout):
-            raise StoreBusy(
-                f"{self._wiring.address.shown}: all {self._wiring.address.pool} connections of this process are in "
-                "use; end transactions sooner, or allow more with ?pool=N in the address"
-            )
-        with self._lock:
-            self._lent += 1
-        link = None
+        link = self._borrow(role)
         try:
-            link = self._take(role) or connect(self._wiring, role)
             yield link
         finally:
             self._give_back(link)
-            room.release()
+
+    def _borrow(self, role: Role) -> Link:
+        wiring = self._wiring
+        if not wiring.looked:
+            wiring.open()
+        room = self._room_for(role)
+        if not room.acquire(timeout=wiring.address.timeout):
+            raise StoreBusy(
+                f"{wiring.address.shown}: all {wiring.address.pool} connections of this process are in use; "
+                "end transactions sooner, or allow more with ?pool=N in the address"
+            )
+        with self._lock:
+            self._lent += 1
+        try:
+            return self._take(role) or connect(wiring, role)
+        except BaseException:
+            self._returned(role, None)
+            raise
+
+    def _room_for(self, role: Role) -> threading.BoundedSemaphore:
+        return self._callers_room if role is Role.CALLER else self._room
 
     def _take(self, role: Role) -> Link | None:
         while True:
@@ -91,21 +109,25 @@ class PlainSide:
                     self._idle.remove(found)
                 elif self._idle and len(self._idle) + self._lent > self._wiring.address.pool:
                     self._idle.pop(0).close()
-            if found is None or found.usable():
+            if found is None or found.alive():
                 return found
             found.close()
 
-    def _give_back(self, link: Link | None) -> None:
-        if link is not None:
-            link.used_at = time.monotonic()
-            if self._wiring.closed or not link.usable():
-                link.close()
-                link = None
+    def _give_back(self, link: Link) -> None:
+        if self._wiring.closed or not link.usable():
+            link.close()
+            self._returned(link.role, None)
+        else:
+            self._returned(link.role, link)
+
+    def _returned(self, role: Role, link: Link | None) -> None:
         with self._lock:
             if link is not None:
                 self._idle.append(link)
             self._lent -= 1
-            self._quiet.notify_all()
+            if not self._lent:
+                self._quiet.notify_all()
+        self._room_for(role).release()
 
     def close(self) -> None:
         """Wait for what is under way, then close all."""
@@ -125,11 +147,13 @@ class PlainSide:
         tries = 0
         while True:
             tries += 1
-            with self.lent(role) as link:
-                try:
-                    return self.carry_out(link, operation)
-                except psycopg.Error as error:
-                    verdict = self._wiring.judge(error, link, operation, tries)
+            link = self._borrow(role)
+            try:
+                return self.carry_out(link, operation)
+            except psycopg.Error as error:
+                verdict = self._wiring.judge(error, link, operation, tries)
+            finally:
+                self._give_back(link)
             if isinstance(verdict, PenstockError):
                 raise verdict from None
             time.sleep(verdict)
@@ -141,19 +165,26 @@ class PlainSide:
         if operation.alone:
             return drive(operation.steps(), execute)
         link.committing = False
-        with WATCH.over(link, operation.seconds), link.conn.transaction():
-            result = drive(operation.steps(), execute)
-            link.committing = True
+        try:
+            with link.conn.transaction():
+                result = drive(operation.steps(), execute)
+                link.committing = True
+                WATCH.begin(link, operation.seconds)  # Over the commit, which follows.
+        finally:
+            WATCH.end(link)
         return result
 
     def execute(self, link: Link, statement: Statement, seconds: float) -> Rows:
         if statement.name == SEEN:
             return [(link.seen,)]
         text = self._wiring.bind(statement)
-        with WATCH.over(link, seconds):
+        WATCH.begin(link, seconds)
+        try:
             cursor = link.conn.execute(text, self._wiring.parameters(text, statement), binary=True)
-            rows: Rows = cursor.fetchall() if cursor.description else []
+            rows: Rows = cursor.fetchall() if cursor.pgresult.nfields else []
             return rows
+        finally:
+            WATCH.end(link)
 
     def enqueue(self, jobs: list[NewJob], operation: Enqueue) -> list[Enqueued]:
         return self._together.enqueue(jobs, operation)

@@ -167,6 +167,10 @@ class PostgresStore:
         return self._note(lambda: finish.start_steps(params))
 
     def finish_jobs(self, params: p.FinishJobs) -> Call[list[int]]:
+        if params.transaction is not None:
+            operation = Operation(lambda: finish.finish_steps(params))
+            specs = [job.spec for _, job in params.follow_ups]
+            return self._join(params.transaction, operation, specs, "ctx.afinish_in()")
         return self._call(
             lambda: finish.finish_steps(params), Role.WRITE, alone=finish.is_alone(params), seconds=self._brief
         )

@@ -5,10 +5,9 @@ In async code the event loop does the same. Timeouts of the server cannot help w
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from penstock.store.postgres.link import Link
 
@@ -18,41 +17,35 @@ GRACE = 1.25
 
 
 class Watch:
-    """One thread for all plain statements of a process; it runs only while there are any to watch."""
+    """One thread for all plain statements of a process, from the first on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._until: dict[Link, float] = {}
         self._running = False
 
-    @contextmanager
-    def over(self, link: Link, seconds: float) -> Iterator[None]:
-        with self._lock:
-            self._until[link] = time.monotonic() + seconds * GRACE
-            if not self._running:
-                self._running = True
-                threading.Thread(target=self._run, name="penstock-watch", daemon=True).start()
-        try:
-            yield
-        finally:
+    def begin(self, link: Link, seconds: float) -> None:
+        self._until[link] = time.monotonic() + seconds * GRACE
+        if not self._running:
             with self._lock:
-                self._until.pop(link, None)
+                if not self._running:
+                    self._running = True
+                    threading.Thread(target=self._run, name="penstock-watch", daemon=True).start()
+
+    def end(self, link: Link) -> None:
+        self._until.pop(link, None)
 
     def _run(self) -> None:
-        quiet = 0
         while True:
             time.sleep(LOOK_SECONDS)
-            with self._lock:
-                quiet = 0 if self._until else quiet + 1
-                if quiet > 20:
-                    self._running = False
-                    return
-                now = time.monotonic()
-                late = [link for link, until in self._until.items() if until < now]
-                for link in late:
-                    del self._until[link]
-            for link in late:
-                link.abort()
+            now = time.monotonic()
+            for link, until in list(self._until.items()):
+                if until < now:
+                    self._until.pop(link, None)
+                    link.abort()
 
 
 WATCH = Watch()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=WATCH.__init__)  # The thread is not there in the child of a fork.

@@ -14,7 +14,7 @@ import psycopg
 from penstock.domain.clock import Clock
 from penstock.domain.errors import CommitUncertain, PenstockError, StoreClosed, StoreForked
 from penstock.store.postgres.address import PostgresAddress
-from penstock.store.postgres.errors import AGAIN, CACHED_PLAN, translate
+from penstock.store.postgres.errors import AGAIN, CACHED_PLAN, READ_ONLY, translate
 from penstock.store.postgres.finish import Ending, end_attempts
 from penstock.store.postgres.link import Link, Role
 from penstock.store.postgres.statements import in_schema, sql
@@ -89,6 +89,8 @@ class Wiring:
         if state == CACHED_PLAN and "cached plan" in str(error) and not last:
             link.close()
             return 0.0
+        if state == READ_ONLY:
+            link.close()  # The next connection asks all hosts of the address which of them can be written.
         certain = state is not None or link.role is Role.READ or not operation.durable
         if lost and certain and link.role is not Role.CLAIM and tries == 1:
             return 0.0

@@ -141,6 +141,9 @@ class SqliteStore:
         return self._write(lambda tx: finish.start_jobs(tx, params), durable=False)
 
     def finish_jobs(self, params: p.FinishJobs) -> Call[list[int]]:
+        if params.transaction is not None:
+            joined = accept(params.transaction, self.path)
+            return ReadCall(lambda: joined.join(lambda tx: finish.finish_jobs(tx, params)))
         return self._write(lambda tx: finish.finish_jobs(tx, params))
 
     def save_progress(self, params: p.SaveProgress) -> Call[list[int]]:

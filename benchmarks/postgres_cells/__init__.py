@@ -1,0 +1,1 @@
+"""The cells of benchmarks/postgres.py, and what they share."""

@@ -1,0 +1,27 @@
+"""Counts the statements that this process sends, where it calls the driver: exact on every server, without extensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+
+class Statements:
+    """Everything that is executed by psycopg from now on, and the BEGIN and COMMIT of each transaction block."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        for cursor in (psycopg.Cursor, psycopg.AsyncCursor):
+            self._count_calls(cursor, "execute", 1)
+        for connection in (psycopg.Connection, psycopg.AsyncConnection):
+            self._count_calls(connection, "transaction", 2)
+
+    def _count_calls(self, owner: Any, name: str, each: int) -> None:
+        original = getattr(owner, name)
+
+        def counted(*args: Any, **options: Any) -> Any:
+            self.count += each
+            return original(*args, **options)
+
+        setattr(owner, name, counted)

@@ -1,0 +1,514 @@
+"""Connections that die, fall silent or lose an answer, and transactions that collide: every job ends exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from penstock.domain.errors import EnqueueUncertain, StoreError, StoreUnavailable
+from penstock.store import params as p
+from penstock.store.postgres import link, looped
+from penstock.store.postgres.store import PostgresStore
+from tests.postgres.processes import wait_until
+from tests.postgres.proxy import Proxy
+from tests.postgres.server import shared
+from tests.store.postgres.trouble import PATIENCE_SECONDS, Place, all_final, enqueue_surely, new_place, until, working
+
+JOBS = 2000
+LIMIT = "1s"
+POOL = 10
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with new_place(shared(18)) as place:
+        place.app.store.migrate()
+        yield place
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    with Proxy(shared(18).port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def far(proxy: Proxy) -> Iterator[Place]:
+    """A place whose app reaches the server by way of the proxy, and waits for one second."""
+    with new_place(shared(18), proxy.port, timeout=LIMIT) as place:
+        place.app.store.migrate()
+        yield place
+
+
+def new_job(place: Place, number: int = 0, **fields: Any) -> p.NewJob:
+    spec = p.JobSpec(**{"type": "note", **fields})
+    return p.NewJob(place.app.client.new_id(), f'{{"number":{number}}}', spec)
+
+
+def register(place: Place, worker_id: str = "worker") -> p.RegisterWorker:
+    return p.RegisterWorker(worker_id=worker_id, host="host", pid=1, version="1", slots=10, stale_after=30.0)
+
+
+# Backends killed at random
+
+
+def test_backends_killed_at_random_lose_nothing_and_leak_nothing(place: Place) -> None:
+    client = place.open()
+    over = threading.Event()
+    dice = random.Random(4)
+    killed = 0
+
+    def kill_some() -> None:
+        nonlocal killed
+        with place.server.connect() as killer:
+            while not over.wait(0.05):
+                found = killer.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'penstock'").fetchall()
+                for (pid,) in dice.sample(found, min(2, len(found))):
+                    killer.execute("SELECT pg_terminate_backend(%s)", (pid,))
+                    killed += 1
+
+    async def story() -> None:
+        ids = [client.client.new_id() for _ in range(JOBS)]
+        killing = asyncio.create_task(asyncio.to_thread(kill_some))
+        try:
+            async with working(place.app, concurrency=20) as worker:
+                stored: list[Any] = []
+                for start in range(0, JOBS, 40):
+                    numbers = range(start, start + 40)
+                    stored += await asyncio.gather(*(enqueue_surely(client, number, ids[number]) for number in numbers))
+                await until(lambda: place.counts["outcome"] == JOBS, "all jobs have ended")
+                assert not worker.done()
+                over.set()
+                await killing
+                after = await client.aenqueue("note", {"number": JOBS})
+                assert await after.aresult(timeout=30) == JOBS
+                bound = 2 * (sum(looped.LINKS.values()) + POOL) + 1
+                await until(lambda: len(place.backends()) <= bound, "no connection is left behind")
+        finally:
+            over.set()
+            await killing
+
+    asyncio.run(story())
+    assert killed > 20
+    assert place.counts == {"waiting": 0, "lease": 0, "outcome": JOBS + 1, "job": JOBS + 1}
+    assert place.rows("SELECT DISTINCT state, attempt FROM outcome") == [(1, 1)]
+    assert place.ran == dict.fromkeys(range(JOBS + 1), 1)
+    place.close()
+    wait_until(lambda: not place.backends(), "a closed store keeps no connection")
+
+
+# The answer to a commit is lost
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_lost_answer_to_an_enqueue_is_said_and_the_same_id_makes_one_job(
+    far: Place, proxy: Proxy, plain: bool
+) -> None:
+    def enqueue(**options: Any) -> Any:
+        return far.app.enqueue("note", {"number": 1}, **options)
+
+    async def aenqueue(**options: Any) -> Any:
+        return await far.app.aenqueue("note", {"number": 1}, **options)
+
+    async def story() -> None:
+        async def once(**options: Any) -> Any:
+            return await (asyncio.to_thread(enqueue, **options) if plain else aenqueue(**options))
+
+        await once()
+        proxy.drop_answers()
+        with pytest.raises(EnqueueUncertain) as caught:
+            await asyncio.wait_for(once(), 30)
+        proxy.heal()
+        (job_id,) = caught.value.ids
+        assert job_id in str(caught.value)
+        again = await once(id=job_id)
+        assert (again.id, again.created) == (job_id, False)
+
+    asyncio.run(story())
+    assert far.counts["job"] == 2
+
+
+def test_lost_answer_to_the_commit_of_several_statements_is_said_too(proxy: Proxy) -> None:
+    """Held up in the midst of the commit by a trigger, so that it is the commit whose answer is lost."""
+    with new_place(shared(18), proxy.port, timeout="2s") as far:
+        far.app.enqueue("note", {"number": 1}, unique="first")
+        far.rows(
+            """
+            CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NULL; END $$
+            """
+        )
+        far.rows(
+            "CREATE CONSTRAINT TRIGGER hold_up AFTER INSERT ON job DEFERRABLE INITIALLY DEFERRED FOR EACH ROW "
+            f"EXECUTE FUNCTION {far.schema}.hold_up()"
+        )
+        with far.server.connect() as holder, ThreadPoolExecutor(1) as pool:
+            holder.execute("SELECT pg_advisory_lock(4711)")
+            asked = pool.submit(far.app.enqueue, "note", {"number": 2}, unique="second")
+            wait_until(lambda: bool(far.backends("wait_event = 'advisory'")), "the commit waits")
+            proxy.drop_answers()
+            holder.execute("SELECT pg_advisory_unlock(4711)")
+            with pytest.raises(EnqueueUncertain) as caught:
+                asked.result(30)
+        proxy.heal()
+        (job_id,) = caught.value.ids
+        again = far.app.enqueue("note", {"number": 2}, unique="second", id=job_id)
+        assert (again.id, again.created) == (job_id, False)
+        assert far.counts["job"] == 2
+
+
+def test_what_a_claim_took_without_being_able_to_say_so_is_given_back(far: Place, proxy: Proxy) -> None:
+    near = far.open()
+    store = far.app.store
+
+    async def story() -> None:
+        session = await store.register_worker(register(far))
+        known = await near.aenqueue("note", {"number": 0})
+        (held,) = (await store.claim_jobs(p.ClaimJobs(session, 10))).jobs
+        jobs = [await near.aenqueue("note", {"number": number}) for number in range(1, 6)]
+        proxy.drop_answers()
+        with pytest.raises(StoreUnavailable):
+            await _within(store.claim_jobs(p.ClaimJobs(session, 10)))
+        assert far.counts["lease"] == 6
+        proxy.heal()
+        again = (await store.claim_jobs(p.ClaimJobs(session, 10))).jobs
+        assert [claim.id for claim in again] == [job.id for job in jobs]
+        assert {claim.attempt for claim in again} == {1}
+        done = [p.Completed(claim.token, 1) for claim in (held, *again)]
+        assert await store.finish_jobs(p.FinishJobs(completed=done)) == []
+        assert [step.event for step in await store.read_history(jobs[0].id)].count("release") == 1
+        assert "release" not in [step.event for step in await store.read_history(known.id)]
+
+    asyncio.run(story())
+    assert far.counts == {"waiting": 0, "lease": 0, "outcome": 6, "job": 6}
+
+
+async def _within(call: Any, seconds: float = 30.0) -> Any:
+    """An answer or an error, but not silence. The limit is only a deadline."""
+    async with asyncio.timeout(seconds):
+        return await call
+
+
+def test_claims_at_once_of_one_worker_do_not_hide_what_one_of_them_lost(far: Place, proxy: Proxy) -> None:
+    """A worker with several kinds of handlers claims for each of them, side by side, in one session."""
+    near = far.open()
+    store = far.app.store
+
+    async def story() -> None:
+        session = await store.register_worker(register(far))
+        await _within(store.claim_jobs(p.ClaimJobs(session, 10)))
+        jobs = [await near.aenqueue("note", {"number": number}) for number in range(10)]
+        proxy.drop_answers()
+        losing = asyncio.ensure_future(_within(store.claim_jobs(p.ClaimJobs(session, 4))))
+        waiting = asyncio.ensure_future(_within(store.claim_jobs(p.ClaimJobs(session, 4))))
+        await asyncio.to_thread(proxy.wait_for_dropped_answer)
+        assert (await asyncio.to_thread(lambda: far.counts))["lease"] == 4
+        await asyncio.to_thread(proxy.heal)
+        with pytest.raises(StoreUnavailable):
+            await losing
+        told = [claim.id for claim in (await waiting).jobs]
+        while found := (await _within(store.claim_jobs(p.ClaimJobs(session, 4)))).jobs:
+            told += [claim.id for claim in found]
+        assert sorted(told) == sorted(job.id for job in jobs)
+
+    asyncio.run(story())
+
+
+def test_claim_that_fails_after_its_first_statement_gives_back_what_that_took(place: Place) -> None:
+    """A claim looks a second time if there may be more; what the first look took must not be forgotten."""
+    store = place.app.store
+
+    async def story() -> None:
+        session = await store.register_worker(register(place))
+        await store.claim_jobs(p.ClaimJobs(session, 10))
+        # Two types, the second of which this connection has not seen yet: the claim looks at the lanes and again.
+        first = await place.app.aenqueue("note", {"number": 1})
+        await store.claim_jobs(p.ClaimJobs(session, 10))
+        jobs = [await place.app.aenqueue("note", {"number": 2}), await place.app.aenqueue("note", {}, priority=5)]
+        await asyncio.to_thread(
+            place.rows,
+            f"""
+            CREATE SEQUENCE tries;
+            CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF nextval('{place.schema}.tries') = 2 THEN RAISE EXCEPTION 'collision' USING ERRCODE = '40P01'; END IF;
+            RETURN NEW; END $$;
+            CREATE TRIGGER fail_once BEFORE INSERT ON lease FOR EACH ROW EXECUTE FUNCTION {place.schema}.fail_once()
+            """,
+        )
+        told: list[str] = []
+        for _ in range(4):
+            try:
+                told += [claim.id for claim in (await store.claim_jobs(p.ClaimJobs(session, 10))).jobs]
+            except StoreError:
+                pass
+        assert sorted(told) == sorted(job.id for job in jobs)
+        assert first.id not in told
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("kind", ["drop_answers", "black_hole"])
+def test_worker_whose_claims_and_finishes_lose_their_answers_runs_each_job_once(
+    far: Place, proxy: Proxy, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    near = far.open()
+    gate = asyncio.Event()
+
+    @far.app.job(name="gated", attempts=1)
+    async def gated() -> str:
+        far.ran[-1] += 1
+        await gate.wait()
+        return "through"
+
+    async def story() -> None:
+        async with working(far.app, concurrency=5) as worker:
+            running = await near.aenqueue("gated")
+            await until(lambda: far.ran[-1] == 1, "the first job runs")
+            await asyncio.to_thread(getattr(proxy, kind))
+            gate.set()
+            jobs = [await near.aenqueue("note", {"number": number}) for number in range(20)]
+            await until(
+                lambda: "could not claim" in caplog.text and "not stored yet" in caplog.text, "it noticed both"
+            )
+            await until(lambda: "heartbeat not stored" in caplog.text, "the heartbeat noticed too")
+            await asyncio.to_thread(proxy.heal)
+            ended = await all_final([running, *jobs])
+            assert not worker.done()
+            assert [job.state.value for job in ended] == ["completed"] * 21
+            assert {job.attempt for job in ended} == {1}
+            beat = far.rows("SELECT heartbeat_at FROM worker")
+            await until(lambda: far.rows("SELECT heartbeat_at FROM worker") > beat, "the heart beats again")
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(story())
+    assert far.ran == {-1: 1, **dict.fromkeys(range(20), 1)}
+    assert "outcomes were refused" not in caplog.text
+    assert far.rows("SELECT count(*) FROM worker") == [(1,)]
+
+
+# Silence
+
+
+def _calls(place: Place, session: int) -> dict[str, Callable[[], Any]]:
+    store = place.app.store
+    return {
+        "enqueue": lambda: store.enqueue_jobs(p.EnqueueJobs([new_job(place)])),
+        "unique enqueue": lambda: store.enqueue_jobs(
+            p.EnqueueJobs([new_job(place, unique=p.Unique(place.app.client.new_id()))])
+        ),
+        "claim": lambda: store.claim_jobs(p.ClaimJobs(session, 1)),
+        "heartbeat": lambda: store.heartbeat_worker(p.HeartbeatWorker(session, "active")),
+        "finish": lambda: store.finish_jobs(p.FinishJobs(completed=[p.Completed(1, 1)])),
+        "read": lambda: store.read_job(place.app.client.new_id()),
+        "recover": lambda: store.recover_jobs(p.RecoverJobs(30.0)),
+    }
+
+
+NAMES = ["enqueue", "unique enqueue", "claim", "heartbeat", "finish", "read", "recover"]
+
+
+def test_silent_server_is_an_error_in_plain_code_and_then_all_goes_on(
+    far: Place, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _connect_briefly(monkeypatch)
+    calls = _calls(far, far.app.store.register_worker(register(far)).wait())
+    for call in calls.values():
+        call().wait()
+    proxy.black_hole()
+    with ThreadPoolExecutor(len(NAMES)) as pool:
+        asked = [pool.submit(lambda name=name: calls[name]().wait()) for name in NAMES]
+        for one in asked:
+            assert isinstance(one.exception(30), StoreError)
+    proxy.heal()
+    for call in calls.values():
+        call().wait()
+
+
+def test_silent_server_is_an_error_in_async_code_and_then_all_goes_on(
+    far: Place, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _connect_briefly(monkeypatch)
+
+    async def story() -> None:
+        calls = _calls(far, await far.app.store.register_worker(register(far)))
+        for call in calls.values():
+            await call()
+        proxy.black_hole()
+        errors = await asyncio.gather(*(_within(calls[name]()) for name in NAMES), return_exceptions=True)
+        assert [error for error in errors if not isinstance(error, StoreError)] == []
+        await asyncio.to_thread(proxy.heal)
+        for call in calls.values():
+            await _within(call())
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_server_that_falls_silent_while_a_connection_is_made(
+    far: Place, proxy: Proxy, plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The login is done and the first question stays without an answer."""
+    _connect_briefly(monkeypatch)
+    monkeypatch.setattr(link, "PATIENCE_SECONDS", 0.0)
+    far.app.enqueue("note", {"number": 1})
+    app = far.open(proxy.port)
+    greet = link.HELLO.replace("SELECT pg_backend_pid()", "SELECT pg_sleep(600), pg_backend_pid()")
+    for module in ("plain", "looped"):
+        monkeypatch.setattr(f"penstock.store.postgres.{module}.HELLO", greet)
+    with pytest.raises(StoreError):
+        if plain:
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(app.enqueue, "note", {"number": 2}).result(30)
+        else:
+            asyncio.run(_within(app.aenqueue("note", {"number": 2})))
+
+
+def test_caller_whose_transaction_falls_silent_gets_an_error(far: Place, proxy: Proxy) -> None:
+    with far.app.transaction() as tx:
+        far.app.enqueue("note", {"number": 1}, conn=tx)
+
+    def begin() -> None:
+        with far.app.transaction():
+            pass
+
+    proxy.black_hole()
+    with ThreadPoolExecutor(1) as pool:
+        assert isinstance(pool.submit(begin).exception(30), StoreError)
+    proxy.heal()
+    begin()
+
+
+def _connect_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(link.TCP, "connect_timeout", 2)
+    for module in ("link", "plain", "looped"):
+        monkeypatch.setattr(f"penstock.store.postgres.{module}.CONNECT_SECONDS", 1)
+
+
+# Collisions
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_deadlock_of_our_own_is_done_again(place: Place, plain: bool) -> None:
+    keys = [p.Unique("one"), p.Unique("two")]
+    jobs = [new_job(place, number, unique=key) for number, key in enumerate(keys)]
+    call = place.app.store.enqueue_jobs(p.EnqueueJobs(jobs))
+
+    def enqueue() -> list[p.Enqueued]:
+        return call.wait() if plain else asyncio.run(_within(call))
+
+    insert = f"INSERT INTO {place.schema}.unique_key VALUES ('%s', gen_random_uuid(), 1)"
+    with place.server.connect() as rival, ThreadPoolExecutor(1) as pool:
+        # The one whose patience ends first is the one that is sent away: that must be ours.
+        rival.execute("SET deadlock_timeout = '100s'")
+        rival.execute("BEGIN")
+        rival.execute((insert % "two").encode())
+        asked = pool.submit(enqueue)
+        wait_until(lambda: bool(place.backends("wait_event_type = 'Lock'")), "ours waits for the rival")
+        rival.execute((insert % "one").encode())
+        rival.execute("ROLLBACK")
+        assert [new.created for new in asked.result(30)] == [True, True]
+    assert place.counts["job"] == 2
+
+
+def test_role_with_serializable_transactions_by_default_has_no_collisions(place: Place) -> None:
+    role = f"role_{place.schema}"
+    place.rows(f"CREATE ROLE {role} LOGIN SUPERUSER")
+    place.rows(f"ALTER ROLE {role} SET default_transaction_isolation = 'serializable'")
+    places = [Place(place.server, schema=place.schema, user=role) for _ in range(2)]
+
+    async def story() -> None:
+        jobs = [await places[0].app.aenqueue("note", {"number": number}) for number in range(300)]
+        async with working(places[0].app), working(places[1].app):
+            ended = await all_final(jobs)
+        assert {(job.state.value, job.attempt) for job in ended} == {("completed", 1)}
+
+    try:
+        asyncio.run(story())
+    finally:
+        for one in places:
+            one.close()
+        place.rows(f"DROP ROLE {role}")
+    assert places[0].ran + places[1].ran == dict.fromkeys(range(300), 1)
+
+
+# Notifications
+
+
+def test_listener_whose_connection_is_killed_hears_again(place: Place) -> None:
+    async def story() -> None:
+        listener = place.app.store.listen(0.05)
+        try:
+            await _deaf(listener)
+            [before] = place.backends("query LIKE 'LISTEN%' OR query LIKE '%Whether anything%'")
+            place.kill(f"pid = {before}")
+            assert await _within(listener.wait(20))
+            await until_listening(place, listener, before)
+            await _deaf(listener)
+            place.app.store.enqueue_jobs(p.EnqueueJobs([new_job(place)])).wait()
+            assert await _within(listener.wait(20))
+        finally:
+            listener.close()
+
+    async def until_listening(place: Place, listener: Any, before: int) -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not (set(place.backends("query LIKE 'LISTEN%' OR query LIKE '%Whether anything%'")) - {before}):
+                await listener.wait(0.05)
+
+    async def _deaf(listener: Any) -> None:
+        """Until it has nothing to tell any more."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while await listener.wait(0.3):
+                pass
+
+    asyncio.run(story())
+
+
+def test_listener_that_gets_no_connection_lets_the_claims_poll(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While nothing can be heard, every poll interval counts as news."""
+    role = f"role_{place.schema}"
+    place.rows(f"CREATE ROLE {role} LOGIN SUPERUSER")
+    own = Place(place.server, schema=place.schema, user=role)
+    store = own.app.store
+    assert isinstance(store, PostgresStore)
+
+    async def story() -> None:
+        listener = store.listen(0.05)
+        try:
+            await listener.wait(0.3)
+            await asyncio.to_thread(place.rows, f"ALTER ROLE {role} NOSUPERUSER CONNECTION LIMIT 0")
+            await asyncio.to_thread(place.kill, f"usename = '{role}'")
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while listener._retry_pause < 5.0:
+                    assert await listener.wait(30)
+            # Its next try to connect is seconds away.
+            async with asyncio.timeout(2):
+                assert await listener.wait(30)
+                assert await listener.wait(30)
+        finally:
+            listener.close()
+
+    try:
+        asyncio.run(story())
+    finally:
+        own.close()
+        place.rows(f"DROP ROLE {role}")
+
+
+def test_worker_whose_listener_is_killed_again_and_again_finds_all_jobs(place: Place) -> None:
+    client = place.open()
+
+    async def story() -> None:
+        async with working(place.app):
+            for number in range(5):
+                await asyncio.to_thread(place.kill, "query LIKE 'LISTEN%' OR query LIKE '%Whether anything%'")
+                job = await client.aenqueue("note", {"number": number})
+                assert await job.aresult(timeout=30) == number
+
+    asyncio.run(story())
