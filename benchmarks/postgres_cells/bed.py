@@ -35,11 +35,12 @@ WITH new AS (
 )
 """
 _WAITING = _NEW_JOBS + "INSERT INTO {schema}.waiting (lane, due_at, id) SELECT lane, due_at, id FROM new"
-_FINISHED = _NEW_JOBS + """
+_OUTCOMES = """
 INSERT INTO {schema}.outcome (id, state, attempt, session, claimed_at, started_at, finished_at, decided_by)
 SELECT id, 1, 1, 1, at, at, at, 'worker'
 FROM new CROSS JOIN LATERAL (SELECT {schema}.moment(NULL) - %(age)s::bigint + due_at AS at) AS ended
 """
+_FINISHED = _NEW_JOBS + _OUTCOMES
 
 T = TypeVar("T")
 
@@ -126,8 +127,9 @@ class Bed:
 
     def left(self) -> int:
         """Jobs that have not ended."""
-        found: int = self.value("SELECT (SELECT count(*) FROM {schema}.waiting) + (SELECT count(*) FROM {schema}.lease)")
-        return found
+        waiting: int = self.value("SELECT count(*) FROM {schema}.waiting")
+        leased: int = self.value("SELECT count(*) FROM {schema}.lease")
+        return waiting + leased
 
     def expect_empty(self) -> None:
         if left := self.left():

@@ -69,7 +69,8 @@ def _end(child: Child) -> None:
 
 def ask(child: Child) -> dict[str, float]:
     """What a process that serves has used so far."""
-    assert child.stdin is not None and child.stdout is not None
+    assert child.stdin is not None
+    assert child.stdout is not None
     child.stdin.write("how are you\n")
     child.stdin.flush()
     answer: dict[str, float] = json.loads(child.stdout.readline())

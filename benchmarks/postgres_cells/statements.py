@@ -1,4 +1,4 @@
-"""Counts the statements that this process sends, where it calls the driver: exact on every server, without extensions."""
+"""Counts the statements that this process sends, where it calls the driver: exact, and on any server."""
 
 from __future__ import annotations
 

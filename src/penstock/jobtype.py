@@ -102,5 +102,10 @@ class JobType(Generic[C, X, P, R]):
         return self._plain.bind(*args, **kwargs)
 
     def using(self, *, conn: object | None = None, **options: Unpack[EnqueueOptions]) -> Using[P, R]:
-        """Options for one enqueue: using(delay='5m', priority=10).enqueue(…). `conn` joins a transaction."""
+        """Options for one enqueue: using(delay='5m', priority=10).enqueue(…).
+
+        `conn` joins a transaction of yours: the job exists if and only if that commits. It is what app.transaction()
+        gives, or on PostgreSQL also a connection of psycopg, asyncpg or psycopg2, or a Connection or Session of
+        SQLAlchemy.
+        """
         return Using(self._client, self.declaration, checked_options(self.declaration.options, dict(options)), conn)

@@ -101,7 +101,7 @@ class PostgresListener:
         self._look_at = self._loop.time()
         statement = Statement("look", {"upto": self._upto, "open": self._open})
         with hung_up_after(ANSWER_SECONDS, link):
-            cursor = await link.conn.execute(self._wiring.bind(statement), statement.parameters, binary=True)
+            cursor = await link.conn.execute(*self._wiring.query(statement), binary=True)
             [(snapshot, news)] = await cursor.fetchall()
         _, self._upto, open_ = snapshot.split(":")
         self._open = open_.split(",") if open_ else []

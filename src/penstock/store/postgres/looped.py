@@ -16,7 +16,7 @@ from penstock.store.postgres.arrays import use_arrays
 from penstock.store.postgres.link import CONNECT_SECONDS, HELLO, Link, Retry, Role, dsn, setup
 from penstock.store.postgres.steps import SEEN, Operation, Rows, Statement
 from penstock.store.postgres.watch import GRACE
-from penstock.store.postgres.wiring import Wiring
+from penstock.store.postgres.wiring import MOVE_TOKENS, Wiring
 
 T = TypeVar("T")
 Enqueue = Callable[[list[NewJob]], Operation[list[Enqueued]]]
@@ -48,10 +48,13 @@ async def _met(wiring: Wiring, link: Link) -> Link:
     """Ask the server who it is, and set the connection up."""
     with hung_up_after(CONNECT_SECONDS, link):
         use_arrays(link.conn.adapters)
+        link.conn.cursor_factory = psycopg.AsyncRawCursor
         link.greet(await (await link.conn.execute(HELLO)).fetchone() or ())
         link.conn.prepare_threshold = None if link.pooled or not wiring.address.prepare else 0
         if not link.pooled:
             await link.conn.execute(setup(link.role, wiring.address.timeout).encode(), prepare=False)
+        if link.role is Role.CLAIM and not link.pooled:
+            await link.conn.execute(*wiring.query(MOVE_TOKENS), prepare=False)
     return link
 
 
@@ -191,8 +194,8 @@ class LoopSide:
     async def _execute(self, link: Link, statement: Statement) -> Rows:
         if statement.name == SEEN:
             return [(link.seen,)]
-        text = self._wiring.bind(statement)
-        cursor = await link.conn.execute(text, self._wiring.parameters(text, statement), binary=True)
+        text, parameters = self._wiring.query(statement)
+        cursor = await link.conn.execute(text, parameters, binary=True)
         return await cursor.fetchall() if cursor.pgresult.nfields else []
 
     # Group commit: while one enqueue is under way, others gather and go as one after it.
@@ -211,12 +214,13 @@ class LoopSide:
 
     def _lead_on(self) -> None:
         if self._gathered:
-            batch, self._gathered = self._gathered, []
-            self._task = self.loop.create_task(self._store(batch))
+            self._task = self.loop.create_task(self._store())
         else:
             self._busy = False
 
-    async def _store(self, batch: list[_Waiting]) -> None:
+    async def _store(self) -> None:
+        # Taken when this task begins: those who were just answered have had their turn to come with the next.
+        batch, self._gathered = self._gathered, []
         try:
             await self._store_together(batch)
         finally:

@@ -16,7 +16,7 @@ from penstock.store.postgres.arrays import use_arrays
 from penstock.store.postgres.link import CONNECT_SECONDS, HELLO, Link, Retry, Role, dsn, setup
 from penstock.store.postgres.steps import SEEN, Operation, Rows, Statement
 from penstock.store.postgres.watch import WATCH
-from penstock.store.postgres.wiring import Wiring, drive
+from penstock.store.postgres.wiring import MOVE_TOKENS, Wiring, drive
 
 T = TypeVar("T")
 Enqueue = Callable[[list[NewJob]], Operation[list[Enqueued]]]
@@ -46,10 +46,14 @@ def _met(wiring: Wiring, link: Link) -> Link:
     WATCH.begin(link, CONNECT_SECONDS)
     try:
         use_arrays(link.conn.adapters)
+        if link.role is not Role.CALLER:
+            link.conn.cursor_factory = psycopg.RawCursor
         link.greet(link.conn.execute(HELLO).fetchone() or ())
         link.conn.prepare_threshold = None if link.pooled or not wiring.address.prepare else 0
         if not link.pooled:
             link.conn.execute(setup(link.role, wiring.address.timeout).encode(), prepare=False)
+        if link.role is Role.CLAIM and not link.pooled:
+            link.conn.execute(*wiring.query(MOVE_TOKENS), prepare=False)
     finally:
         WATCH.end(link)
     return link
@@ -177,10 +181,10 @@ class PlainSide:
     def execute(self, link: Link, statement: Statement, seconds: float) -> Rows:
         if statement.name == SEEN:
             return [(link.seen,)]
-        text = self._wiring.bind(statement)
+        text, parameters = self._wiring.query(statement)
         WATCH.begin(link, seconds)
         try:
-            cursor = link.conn.execute(text, self._wiring.parameters(text, statement), binary=True)
+            cursor = link.conn.execute(text, parameters, binary=True)
             rows: Rows = cursor.fetchall() if cursor.pgresult.nfields else []
             return rows
         finally:

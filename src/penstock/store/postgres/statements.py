@@ -7,7 +7,7 @@ Parameters are %(name)s, each with its type where it is first used, so that ever
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from penstock.domain.errors import ConfigError
@@ -15,6 +15,7 @@ from penstock.domain.errors import ConfigError
 DEFAULT_SCHEMA = "penstock"
 NAME_CHARS_MAX = 63
 
+_PARAMETER = re.compile(r"%\((\w+)\)s|%%")
 _SCHEMA = re.compile(r"\bpenstock\.(?=[a-z])")
 
 
@@ -45,3 +46,22 @@ def migrations(schema: str) -> list[tuple[int, str, str]]:
     folder = files(__package__) / "migrations"
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return [(int(name[:4]), name[:-4], in_schema((folder / name).read_text("utf-8"), schema)) for name in names]
+
+
+@lru_cache(maxsize=500)
+def numbered(text: str) -> tuple[bytes, tuple[str, ...]]:
+    """The statement with $1, $2, … in the order of first use, and the names of its parameters in that order.
+
+    As the server wants it: the driver would look for its own placeholders again at every use of a long statement.
+    """
+    names: list[str] = []
+
+    def number(found: re.Match[str]) -> str:
+        name = found[1]
+        if name is None:
+            return "%"
+        if name not in names:
+            names.append(name)
+        return f"${names.index(name) + 1}"
+
+    return _PARAMETER.sub(number, text).encode(), tuple(names)

@@ -17,9 +17,11 @@ from penstock.store.postgres.address import PostgresAddress
 from penstock.store.postgres.errors import AGAIN, CACHED_PLAN, READ_ONLY, translate
 from penstock.store.postgres.finish import Ending, end_attempts
 from penstock.store.postgres.link import Link, Role
-from penstock.store.postgres.statements import in_schema, sql
+from penstock.store.postgres.statements import in_schema, numbered, sql
 from penstock.store.postgres.steps import Operation, Rows, Statement, Steps, run
 
+MOVE_TOKENS = Statement("move_tokens", {})
+"""Before the first claim of a connection: those of a server that crashed may have been undone."""
 TRIES = 8
 PAUSE_SECONDS = 0.02
 HUNG_UP = "57P01"
@@ -68,14 +70,18 @@ class Wiring:
             return in_schema(statement.text, self.address.schema)
         return sql(statement.name, self.address.schema)
 
-    def parameters(self, text: str, statement: Statement) -> dict[str, Any]:
-        """The statement's parameters, with the moment and the channel where it asks for them."""
+    def query(self, statement: Statement) -> tuple[bytes, list[Any]]:
+        """The statement as the server wants it, with the moment and the channel where it asks for them."""
+        text, names = numbered(self.bind(statement))
         given = statement.parameters
-        if "%(now)s" in text:
-            given["now"] = self.clock.now_us() if self.clock else None
-        if "%(channel)s" in text:
-            given["channel"] = self.channel
-        return given
+        return text, [given[name] if name in given else self._supplied(name) for name in names]
+
+    def _supplied(self, name: str) -> Any:
+        if name == "channel":
+            return self.channel
+        if name != "now":
+            raise KeyError(name)
+        return self.clock.now_us() if self.clock else None
 
     def judge(self, error: psycopg.Error, link: Link, operation: Operation[Any], tries: int) -> PenstockError | float:
         """What to make of an error: how long to wait before trying again, or what to raise.
