@@ -2,9 +2,10 @@
 
     python benchmarks/postgres.py ADDRESS [CELL ...] [--small]
 
-ADDRESS is that of a private server, alone on the machine, on a real disk: postgresql://postgres@127.0.0.1:5433/postgres.
+ADDRESS is that of a private server, alone on the machine, on a real disk: postgresql://user@host:5433/database.
 Every cell works in schemas of its own and drops them. Prints one JSON line per cell, and on stderr a line for people.
-Without cells all are measured but the long ones. --small only tries the script: its figures mean nothing. The cells:
+Without cells all are measured but the long ones; ten million jobs need up to 8 GB of disk. --small only tries the
+script: its figures mean nothing. The cells:
 
 """
 

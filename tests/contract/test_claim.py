@@ -307,3 +307,22 @@ def test_a_text_with_a_nul_character_is_stored_whole_or_refused(world: World, se
         *((one, "\x00") for one in stored),
         (after, "{}"),
     ]
+
+
+def test_the_order_holds_over_very_many_types(world: World, open_again: OpenAgain, session: int) -> None:
+    """More lanes than one look takes in, each of them with jobs before and after those of the others."""
+    other = open_again()
+    rival = other.register("rival")
+    ids = []
+    for _ in range(3):
+        for number in range(90):
+            ids.append(world.add(type=f"type{number:02}", priority=number % 2))
+        world.clock.advance(1)
+    expected = [*ids[1::2], *ids[::2]]
+    got = []
+    for limit in (1, 3, 40, 100, 126):
+        got += [claim.id for claim in world.claim(session, limit)]
+        if limit == 40:
+            got += [claim.id for claim in other.claim(rival, 30)]  # What the first handle knows has aged by now.
+    got += [claim.id for claim in world.claim(session, 500)]
+    assert got == expected

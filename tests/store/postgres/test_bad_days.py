@@ -419,8 +419,9 @@ def test_worker_whose_clock_is_an_hour_off(calm: Place, shift: int) -> None:
             # Both watch each other for several staleness periods by the time of the server.
             ticks = calm.rows("SELECT max(heartbeat_at) FROM worker")[0][0]
             await until(
-                lambda: calm.rows("SELECT min(heartbeat_at) FROM worker WHERE status = 'active'")[0][0]
-                > ticks + 3_000_000,
+                lambda: (
+                    calm.rows("SELECT min(heartbeat_at) FROM worker WHERE status = 'active'")[0][0] > ticks + 3_000_000
+                ),
                 "both were heard of for seconds",
             )
             assert [row for (row,) in calm.rows("SELECT DISTINCT status FROM worker")] == ["active"]

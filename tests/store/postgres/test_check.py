@@ -116,16 +116,6 @@ def test_connections(used: int, level: str) -> None:
     assert (found, f"{used} of 100" in told) == (level, True)
 
 
-@pytest.mark.parametrize(
-    ("skew", "level", "words"),
-    [(0, "ok", "agrees"), (1.0, "ok", "agrees"), (-90, "warning", "1m30s behind"), (3600, "warning", "1h ahead of")],
-)
-def test_the_clock(skew: float, level: str, words: str) -> None:
-    now = 1_900_000_000_000_000
-    found, told = tell(check.clock_finding(now + int(skew * 1_000_000), now))
-    assert (found, words in told) == (level, True)
-
-
 def test_a_server_that_cannot_be_asked() -> None:
     (finding,) = check.unreachable(StoreUnavailable("cannot reach the server (refused); is it running?"))
     assert tell(finding) == ("error", "cannot reach the server (refused) → is it running?")

@@ -26,6 +26,7 @@ class Place:
         self.schema = options.setdefault("schema", f"trouble_{uuid.uuid4().hex}")
         self._options = options
         self.ran: Counter[int] = Counter()
+        self.pause = 0.0
         self.apps: list[App] = []
         self.app = self.open(port)
 
@@ -41,6 +42,7 @@ class Place:
         @app.job(name="note", attempts=1)
         async def note(number: int) -> int:
             self.ran[number] += 1
+            await asyncio.sleep(self.pause)
             return number
 
         self.apps.append(app)
@@ -68,14 +70,14 @@ class Place:
         return [
             pid
             for (pid,) in self.server.execute(
-                f"SELECT pid FROM pg_stat_activity WHERE application_name = 'penstock' AND {what} ORDER BY pid"
+                f"SELECT pid FROM pg_stat_activity WHERE application_name = 'penstock' AND ({what}) ORDER BY pid"
             )
         ]
 
     def kill(self, what: str = "true") -> int:
         """End those processes, as an administrator would. Answers how many there were."""
         found = self.server.execute(
-            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'penstock' AND {what}"
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'penstock' AND ({what})"
         )
         return len(found)
 

@@ -11,11 +11,10 @@ from typing import NamedTuple
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import format_duration
 from penstock.store.params import Finding, Level
-from penstock.store.postgres.grants import RIGHTS
+from penstock.store.postgres.grants import RIGHTS, SEQUENCES
 from penstock.store.postgres.steps import Rows, Steps, run
 
 VERSION_MIN = 15
-SKEW_SECONDS_MAX = 1.0
 OPEN_SECONDS_MAX = 300.0
 CONNECTIONS_SHARE_MAX = 0.8
 DEAD_ROWS_MIN = 50_000
@@ -24,9 +23,11 @@ TABLES_NAMED = 3
 CHURNED = ("waiting", "lease")
 POINTERS = frozenset({"job", "waiting", "lease", "outcome"})
 
-SEQUENCES = ("token",)
-WANTED = [(table, right) for rights, tables in RIGHTS.items() for table in tables for right in rights.split(", ")] + [
-    (sequence, "USAGE") for sequence in SEQUENCES
+WANTED = [
+    (name, right)
+    for rights, names in [*RIGHTS.items(), *SEQUENCES.items()]
+    for name in names
+    for right in rights.split(", ")
 ]
 
 
@@ -80,19 +81,6 @@ def check_steps(deep: bool, pooled: bool, latest: int) -> Steps[list[Finding]]:
 def unreachable(error: Exception) -> list[Finding]:
     """What is found of a server that cannot be asked."""
     return [Finding.from_error("server", error)]
-
-
-def clock_finding(server_us: int, own_us: int) -> Finding:
-    """The clock that decides, which is the server's, against this machine's."""
-    skew = (server_us - own_us) / MICROSECONDS
-    if abs(skew) <= SKEW_SECONDS_MAX:
-        return Finding("server clock", "ok", "it agrees with this machine's")
-    side = "ahead of" if skew > 0 else "behind"
-    return Finding(
-        "server clock", "warning", f"it is {format_duration(round(abs(skew), 1))} {side} this machine's: due times "
-        "are the server's, and an absolute time that is reckoned here means another moment there",
-        "let both machines synchronise their clocks (NTP), such as with: timedatectl set-ntp true",
-    )  # fmt: skip
 
 
 # The server

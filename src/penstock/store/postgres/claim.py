@@ -8,6 +8,7 @@ transaction that inserted it. See docs/decisions/0011-postgres-storage.md.
 from __future__ import annotations
 
 import time
+from heapq import nsmallest
 from typing import Any
 
 import msgspec
@@ -23,6 +24,8 @@ HEADS_AGAIN_SECONDS = 60.0
 HEADS_SHARE_MAX = 0.01
 EXPIRED_AGAIN_SECONDS = 60.0
 EXPIRED_PAGE = 1000
+FLOOD = 200_000
+LANES_MAX = 64
 
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
@@ -82,11 +85,13 @@ def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
     if not claimed.jobs and not again and seen.heads_are_due():
         yield from _look_at_all(seen)
         again = True
-    if again and len(claimed.jobs) < claim.limit:
-        rest = msgspec.structs.replace(claim, limit=claim.limit - len(claimed.jobs))
-        more, _ = yield from _claim(seen, rest)
-        claimed = Claimed(claimed.jobs + more.jobs, claimed.claimed_at, more.next_due_at)
-    return claimed
+    jobs, in_vain = claimed.jobs, False
+    while again and len(jobs) < claim.limit and not in_vain:
+        rest = msgspec.structs.replace(claim, limit=claim.limit - len(jobs))
+        claimed, again = yield from _claim(seen, rest)
+        jobs += claimed.jobs
+        in_vain = not claimed.jobs
+    return Claimed(jobs, claimed.claimed_at, claimed.next_due_at)
 
 
 def _look_at_all(seen: Seen) -> Steps[None]:
@@ -108,9 +113,9 @@ def _read_lanes(seen: Seen) -> Steps[None]:
 def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
     """One claim; the second answer is whether more may be there: in new lanes, or after jobs that had expired."""
     eligible = seen.eligible(claim)
-    active = [lane for lane in eligible if lane in seen.first]
+    active, beyond = _nearest(seen, eligible)
     positions = [seen.first[lane] for lane in active]
-    [(status, now, snapshot, overdue, new, new_dues, new_ids, lanes, dues, ids, *columns)] = yield from run(
+    [(status, now, snapshot, flooded, overdue, new, new_dues, new_ids, lanes, dues, ids, *columns)] = yield from run(
         "claim_jobs",
         session=claim.session,
         limit=claim.limit,
@@ -121,10 +126,18 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
         ids=[id_ for _, id_ in positions],
         eligible=eligible,
         expired=seen.expired_upto,
+        flood=FLOOD,
+        beyond_lane=beyond,
+        beyond_priority=None if beyond is None else seen.lanes[beyond].priority,
+        beyond_due=None if beyond is None else seen.first[beyond][0],
+        beyond_id=None if beyond is None else seen.first[beyond][1],
     )
     if status not in ("active", "draining"):
         seen.upto = None
         raise WorkerRefused(f"this worker is {status or 'not registered'}; it must register again before it claims")
+    if flooded:  # More came since than is worth walking over. Nothing was taken.
+        yield from _look_at_all(seen)
+        return Claimed([], now, None), True
     seen.look(snapshot)
     for lane, due, id_ in zip(new or (), new_dues or (), new_ids or (), strict=True):
         seen.first[lane] = min((due, id_), seen.first.get(lane, (due, id_)))
@@ -140,6 +153,15 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
         eligible = seen.eligible(claim)
     due = any(lane in seen.first and seen.first[lane][0] <= now for lane in eligible)
     return Claimed(_claims(seen, columns), now, min(later, default=None)), due
+
+
+def _nearest(seen: Seen, eligible: list[int]) -> tuple[list[int], int | None]:
+    """The lanes to look into, and the first of those that are left out: with very many, only the nearest."""
+    active = [lane for lane in eligible if lane in seen.first]
+    if len(active) <= LANES_MAX:
+        return active, None
+    nearest = nsmallest(LANES_MAX + 1, active, key=lambda lane: (-seen.lanes[lane].priority, *seen.first[lane]))
+    return nearest[:-1], nearest[-1]
 
 
 def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:

@@ -100,8 +100,7 @@ class Link:
         """Whether it can be kept for the next: open, and in no transaction."""
         pgconn = self.conn.pgconn
         return bool(
-            pgconn.status == psycopg.pq.ConnStatus.OK
-            and pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE
+            pgconn.status == psycopg.pq.ConnStatus.OK and pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE
         )
 
     def alive(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
@@ -140,27 +140,45 @@ class LoopSide:
             if not self._under_way:
                 self._quiet.set()
 
-    async def run(self, operation: Operation[T], role: Role, lost: Callable[[Link], None] | None = None) -> T:
-        """`lost` is told when the answer did not come although the server may have done what was asked."""
-        with self._counted():
-            return await self._run(operation, role, lost)
+    async def run(
+        self,
+        operation: Operation[T],
+        role: Role,
+        lost: Callable[[Link], None] | None = None,
+        first: Callable[[], Awaitable[None]] | None = None,
+    ) -> T:
+        """`lost` is told when the server may have done some of what was asked, and its answer is not known.
 
-    async def _run(self, operation: Operation[T], role: Role, lost: Callable[[Link], None] | None) -> T:
+        `first` is awaited before each try, when the connection is there already: of a role that has only one, nobody
+        else is at work then.
+        """
+        with self._counted():
+            return await self._run(operation, role, lost, first)
+
+    async def _run(
+        self,
+        operation: Operation[T],
+        role: Role,
+        lost: Callable[[Link], None] | None,
+        first: Callable[[], Awaitable[None]] | None,
+    ) -> T:
         tries = 0
         while True:
             tries += 1
             async with self.lent(role) as link:
+                if first is not None:
+                    await first()
                 try:
                     return await self._carry_out(link, operation)
                 except psycopg.Error as error:
                     verdict = self._wiring.judge(error, link, operation, tries)
-                    if lost is not None and link.broken:
+                    if lost is not None:
                         lost(link)
                 except BaseException:
                     if not link.usable():
                         link.close()
-                        if lost is not None:
-                            lost(link)
+                    if lost is not None:
+                        lost(link)
                     raise
             if isinstance(verdict, PenstockError):
                 raise verdict from None

@@ -190,6 +190,10 @@ class PlainSide:
         finally:
             WATCH.end(link)
 
+    def watch(self, link: Link) -> None:
+        """Hang up if what is asked next takes longer than the address allows; WATCH.end() takes that back."""
+        WATCH.begin(link, self._wiring.address.timeout)
+
     def enqueue(self, jobs: list[NewJob], operation: Enqueue) -> list[Enqueued]:
         return self._together.enqueue(jobs, operation)
 

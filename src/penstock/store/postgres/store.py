@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import psycopg
 
-from penstock.domain.clock import Clock, SystemClock
+from penstock.domain.clock import Clock
 from penstock.domain.errors import StoreError
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
@@ -147,8 +147,10 @@ class PostgresStore:
 
     def lanes(self, routes: set[enqueue.Route]) -> StoreCall[None]:
         """Lanes are made apart from the caller's transaction: while that is open, others would wait for its end."""
-        self._routes |= routes
         return self._write(lambda: enqueue.lane_steps(list(routes)), alone=True)
+
+    def made(self, routes: set[enqueue.Route]) -> None:
+        self._routes |= routes
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         self._wiring.refuse()
@@ -274,13 +276,7 @@ class PostgresStore:
         try:
             latest = migrate.latest(self._address.schema)
             operation = Operation(lambda: check.check_steps(params.deep, link.pooled, latest), alone=True)
-            found = self._plain.carry_out(link, operation)
-            clock = self._wiring.clock or SystemClock()
-            before = clock.now_us()
-            [(server_us,)] = link.conn.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
-            if self._wiring.clock is None:
-                found.append(check.clock_finding(server_us, before))
-            return found
+            return self._plain.carry_out(link, operation)
         except psycopg.Error as error:
             return check.unreachable(translate(error, self._address.shown))
         finally:
@@ -395,12 +391,14 @@ class JoinCall(Generic[T]):
         self._store._wiring.refuse()
         if self._routes:
             self._store.lanes(self._routes).wait()
+            self._store.made(self._routes)
         return self._joined.wait()
 
     def __await__(self) -> Generator[Any, None, T]:
         self._store._wiring.refuse()
         if self._routes:
             yield from self._store.lanes(self._routes).__await__()
+            self._store.made(self._routes)
         return (yield from self._joined.__await__())
 
 

@@ -16,6 +16,7 @@ from penstock.store.postgres.errors import translate
 from penstock.store.postgres.link import Link, Role
 from penstock.store.postgres.placeholders import convert
 from penstock.store.postgres.plain import PlainSide
+from penstock.store.postgres.watch import WATCH
 
 
 class PostgresTransaction:
@@ -47,22 +48,28 @@ class PostgresTransaction:
 @contextmanager
 def transaction(side: PlainSide, address: str) -> Iterator[PostgresTransaction]:
     with side.lent(Role.CALLER) as link:
-        handed_out = PostgresTransaction(link)
+        handed_out: PostgresTransaction | None = None
         link.committing = False
+        side.watch(link)  # While it begins and while it ends. Between, the caller may take as long as it wants.
         try:
             with link.conn.transaction():
+                WATCH.end(link)
+                handed_out = PostgresTransaction(link)
                 try:
                     yield handed_out
                 finally:
                     handed_out.end()
+                    side.watch(link)
                 link.committing = True
         except psycopg.Error as error:
-            if not link.committing:
+            if handed_out is not None and not link.committing:
                 raise
             told = translate(error, address)
-            if error.sqlstate is None and link.broken:
+            if link.committing and error.sqlstate is None and link.broken:
                 raise CommitUncertain(f"{told}; it is not known whether this was stored") from None
             raise told from None
+        finally:
+            WATCH.end(link)
 
 
 @asynccontextmanager

@@ -108,10 +108,11 @@ class Wiring:
     # Claims whose answer was lost
 
     def doubt(self, session: int, link: Link) -> None:
-        """A claim of this worker has ended without an answer: it may hold jobs that it does not know of."""
+        """A claim of this worker has ended with an error: it may hold jobs that it does not know of."""
         known = self.doubts.setdefault(session, Doubt())
         known.open = True
-        known.backend = None if link.pooled else (link.pid, str(link.begun))
+        # One that can be used again is not at work any more.
+        known.backend = None if link.pooled or link.usable() else (link.pid, str(link.begun))
 
     def claimed(self, session: int, tokens: list[int]) -> None:
         if tokens:

@@ -3,15 +3,16 @@
 -- that was committed late, or that comes before all others, is not missed and no dead row before it is walked over.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 worker AS MATERIALIZED (SELECT status FROM penstock.worker WHERE session = %(session)s::bigint),
-fresh AS MATERIALIZED (
-    SELECT DISTINCT ON (lane) lane, due_at, id
+new AS MATERIALIZED (
+    SELECT lane, due_at, id
     FROM (
         SELECT lane, due_at, id FROM penstock.waiting WHERE xid >= %(upto)s::text::xid8
         UNION ALL
         SELECT lane, due_at, id FROM penstock.waiting WHERE xid = ANY (%(open)s::text[]::xid8[])
-    ) AS new
-    ORDER BY lane, due_at, id
+    ) AS either
+    LIMIT %(flood)s::bigint
 ),
+fresh AS MATERIALIZED (SELECT DISTINCT ON (lane) lane, due_at, id FROM new ORDER BY lane, due_at, id),
 want AS MATERIALIZED (
     SELECT first.lane, first.due_at, first.id, route.priority
     FROM (
@@ -26,6 +27,7 @@ want AS MATERIALIZED (
     ) AS first
     CROSS JOIN LATERAL (SELECT priority FROM penstock.lane WHERE lane.lane = first.lane LIMIT 1) AS route
     WHERE EXISTS (SELECT 1 FROM worker WHERE status IN ('active', 'draining'))
+        AND (SELECT count(*) FROM new) < %(flood)s::bigint
 ),
 -- How many of each lane are among the first: of the only lane all, else counted without locking any.
 head AS MATERIALIZED (
@@ -39,13 +41,13 @@ head AS MATERIALIZED (
         ORDER BY due_at, id
         LIMIT 1
     ) AS next
-    WHERE (SELECT count(*) FROM want) > 1
+    WHERE (SELECT count(*) FROM want) > 1 OR %(beyond_lane)s::integer IS NOT NULL
     ORDER BY want.priority DESC, next.due_at, next.id
     LIMIT %(limit)s::bigint
 ),
 quota AS MATERIALIZED (
     SELECT want.lane, want.priority, want.due_at, want.id, %(limit)s::bigint AS jobs
-    FROM want WHERE (SELECT count(*) FROM want) = 1
+    FROM want WHERE (SELECT count(*) FROM want) = 1 AND %(beyond_lane)s::integer IS NULL
     UNION ALL
     SELECT best.lane, best.priority, best.head_due_at, best.head_id, count(*)
     FROM (
@@ -59,6 +61,13 @@ quota AS MATERIALIZED (
             ORDER BY due_at, id
             LIMIT %(limit)s::bigint
         ) AS row
+        -- Nothing is taken out of turn: what comes after the first of the lanes that were left out must wait.
+        WHERE %(beyond_lane)s::integer IS NULL
+            OR head.priority > %(beyond_priority)s::integer
+            OR (
+                head.priority = %(beyond_priority)s::integer
+                AND (row.due_at, row.id) < (%(beyond_due)s::bigint, %(beyond_id)s::uuid)
+            )
         ORDER BY head.priority DESC, row.due_at, row.id
         LIMIT %(limit)s::bigint
     ) AS best
@@ -122,6 +131,7 @@ SELECT
     (SELECT status FROM worker),
     moment.us,
     pg_current_snapshot()::text,
+    (SELECT count(*) FROM new) >= %(flood)s::bigint,
     EXISTS (
         SELECT 1 FROM penstock.waiting WHERE expires_at > %(expired)s::bigint AND expires_at <= moment.us
     ),
