@@ -30,9 +30,14 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def open_again(engine: Engine, clock: FakeClock, tmp_path: Path) -> Iterator[OpenAgain]:
+def address(engine: Engine, tmp_path: Path) -> str:
+    """Nothing is stored there. Whether the tables exist is left open."""
+    return engine.address(tmp_path)
+
+
+@pytest.fixture
+def open_again(engine: Engine, clock: FakeClock, address: str) -> Iterator[OpenAgain]:
     """Opens one more handle to the same store, as another process would."""
-    address = engine.fresh(tmp_path)
     opened: list[World] = []
 
     def open_one() -> World:
@@ -51,9 +56,8 @@ def world(open_again: OpenAgain) -> World:
 
 
 @pytest.fixture
-def narrow_world(engine: Engine, clock: FakeClock, tmp_path: Path) -> Iterator[World]:
+def narrow_world(engine: Engine, clock: FakeClock, address: str) -> Iterator[World]:
     """A store on which only one transaction of a caller's can be open at a time."""
-    address = engine.fresh(tmp_path)
     world = World(engine.open(address + engine.narrow, clock), clock)
     yield world
     world.store.close()

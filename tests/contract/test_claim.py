@@ -315,8 +315,7 @@ def test_the_order_holds_over_very_many_types(world: World, open_again: OpenAgai
     rival = other.register("rival")
     ids = []
     for _ in range(3):
-        for number in range(90):
-            ids.append(world.add(type=f"type{number:02}", priority=number % 2))
+        ids += [world.add(type=f"type{number:02}", priority=number % 2) for number in range(90)]
         world.clock.advance(1)
     expected = [*ids[1::2], *ids[::2]]
     got = []

@@ -19,6 +19,12 @@ from tests.contract.engines import Engine
 from tests.contract.world import World
 
 
+@pytest.fixture
+def address(engine: Engine, tmp_path: Path) -> str:
+    """There is no store yet."""
+    return engine.fresh(tmp_path)
+
+
 def test_info_says_what_a_person_can_check(engine: Engine, world: World) -> None:
     info = world.store.info
     assert info.engine == engine.kind

@@ -53,7 +53,7 @@ class StoreModel(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.clock = FakeClock()
-        self.address = self.engine.fresh(Path(self.folder.name))
+        self.address = self.engine.address(Path(self.folder.name))
         self.world = World(self.engine.open(self.address, self.clock), self.clock)
         self.jobs: list[Modelled] = []
         self.old_tokens: list[Claim] = []

@@ -17,7 +17,7 @@ from tests.e2e.supervised import Supervised
 @pytest.fixture(params=list({engine.kind: engine for engine in ENGINES}.values()), ids=lambda engine: engine.kind)
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     engine: Engine = request.param
-    address = engine.fresh(tmp_path)
+    address = engine.address(tmp_path)
     yield address
     engine.drop(address)
 

@@ -260,7 +260,7 @@ def test_connection_limit_of_the_server_is_said_and_passes(calm: Place) -> None:
         calm.rows(f"DROP ROLE {role}")
 
 
-def test_max_connections_reached_under_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_max_connections_reached_under_a_worker() -> None:
     """The worker has lost its connections and gets no others for a while: it waits, and finishes all jobs."""
     settings = {"max_connections": "14", "superuser_reserved_connections": "1", "max_wal_senders": "0"}
     with Server(18, settings=settings) as server, new_place(server) as place:
@@ -277,7 +277,7 @@ def test_max_connections_reached_under_a_worker(monkeypatch: pytest.MonkeyPatch)
                     guest = server.url(user="guest")
                     try:
                         while True:
-                            others.enter_context(await asyncio.to_thread(psycopg.connect, guest))
+                            others.enter_context(await asyncio.to_thread(lambda: psycopg.connect(guest)))
                             await asyncio.to_thread(place.kill, "pid <> pg_backend_pid()")
                     except psycopg.OperationalError:
                         pass
@@ -402,19 +402,20 @@ def test_worker_whose_clock_is_an_hour_off(calm: Place, shift: int) -> None:
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    assert off.stdout is not None
+    said = off.stdout
+    assert said is not None
 
     async def story() -> None:
         early = [await calm.app.aenqueue("note", {"number": number}) for number in range(50)]
         done = [await job.aresult(timeout=30) for job in early]
         assert done == list(range(50))
-        assert {await asyncio.to_thread(off.stdout.readline) for _ in range(50)} == {f"{n}\n" for n in range(50)}
+        assert {await asyncio.to_thread(said.readline) for _ in range(50)} == {f"{n}\n" for n in range(50)}
         late = await calm.app.aenqueue("note", {"number": 50}, delay=3000)
         soon = await calm.app.aenqueue("note", {"number": 51}, delay=0.2)
         assert await soon.aresult(timeout=30) == 51
         held = await calm.app.aenqueue("held", queue="default")
-        assert (await asyncio.to_thread(off.stdout.readline)) == "51\n"
-        assert (await asyncio.to_thread(off.stdout.readline)) == "held\n"
+        assert (await asyncio.to_thread(said.readline)) == "51\n"
+        assert (await asyncio.to_thread(said.readline)) == "held\n"
         async with working(calm.app, types=("note",)):
             # Both watch each other for several staleness periods by the time of the server.
             ticks = calm.rows("SELECT max(heartbeat_at) FROM worker")[0][0]
@@ -440,5 +441,5 @@ def test_worker_whose_clock_is_an_hour_off(calm: Place, shift: int) -> None:
     finally:
         off.kill()
         off.wait()
-        off.stdout.close()
+        said.close()
     assert calm.ran == {}

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from penstock.domain.job import Event
 from penstock.store import params as p
+from penstock.store.postgres import claim as claims
 from penstock.store.postgres.claim import Seen, claim_steps
 from penstock.store.postgres.statements import in_schema, sql
 from penstock.store.postgres.steps import SEEN, Rows, Statement
@@ -24,7 +25,7 @@ from tests.store.postgres.trouble import new_place, until, working
 MANY = 3000
 OPEN_SECONDS = {"on": 10.0, "off": 2.0}
 WRITERS = 3
-EXAMPLES = 60
+EXAMPLES = 40
 WRITER = st.integers(0, WRITERS - 1)
 
 
@@ -170,6 +171,17 @@ def test_late_commit_of_a_job_for_later(world: RivalWorld, session: int) -> None
         assert answer.next_due_at == world.read(job_id).due_at.timestamp() * 1_000_000
         world.clock.advance(10)
         assert [claim.id for claim in world.claim(session)] == [job_id]
+
+
+def test_jobs_for_later_in_many_lanes_do_not_hide_one_that_is_due(
+    world: RivalWorld, session: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the nearest lanes are looked into: those whose first job is not due yet are not near."""
+    monkeypatch.setattr(claims, "LANES_MAX", 2)
+    for number in range(3):
+        world.add(type=f"later-{number}", priority=10, delay=3600.0)
+    due = world.add(priority=0)
+    assert [claim.id for claim in world.claim(session)] == [due]
 
 
 # Rows that others hold
@@ -446,11 +458,21 @@ class Memory(RuleBasedStateMachine):
         self.world.clock.advance(seconds)
 
 
-def test_memory_of_claims_against_a_model(world: RivalWorld, session: int) -> None:
+@pytest.mark.parametrize(("lanes", "flood"), [(claims.LANES_MAX, claims.FLOOD), (1, 4)])
+def test_memory_of_claims_against_a_model(
+    world: RivalWorld, session: int, lanes: int, flood: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the limits as they are, and so small that every other claim meets them."""
+    monkeypatch.setattr(claims, "LANES_MAX", lanes)
+    monkeypatch.setattr(claims, "FLOOD", flood)
     connections = [world.connect() for _ in range(WRITERS + 3)]
     machine = type("Machine", (Memory,), {"world": world, "session": session, "connections": connections})
     often = settings(
-        max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=EXAMPLES,
+        stateful_step_count=40,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
     )
     try:
         run_state_machine_as_test(machine, settings=often)

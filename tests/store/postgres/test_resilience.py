@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from penstock import Unique
 from penstock.domain.errors import EnqueueUncertain, StoreError, StoreUnavailable
 from penstock.store import params as p
 from penstock.store.postgres import link, looped
@@ -143,7 +144,7 @@ def test_lost_answer_to_an_enqueue_is_said_and_the_same_id_makes_one_job(far: Pl
 def test_lost_answer_to_the_commit_of_several_statements_is_said_too(proxy: Proxy) -> None:
     """Held up in the midst of the commit by a trigger, so that it is the commit whose answer is lost."""
     with new_place(shared(18), proxy.port, timeout="2s") as far:
-        far.app.enqueue("note", {"number": 1}, unique=p.Unique("first"))
+        far.app.enqueue("note", {"number": 1}, unique=Unique("first"))
         far.rows(
             """
             CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
@@ -156,7 +157,7 @@ def test_lost_answer_to_the_commit_of_several_statements_is_said_too(proxy: Prox
         )
         with far.server.connect() as holder, ThreadPoolExecutor(1) as pool:
             holder.execute("SELECT pg_advisory_lock(4711)")
-            asked = pool.submit(far.app.enqueue, "note", {"number": 2}, unique=p.Unique("second"))
+            asked = pool.submit(far.app.enqueue, "note", {"number": 2}, unique=Unique("second"))
             wait_until(lambda: bool(far.backends("wait_event = 'advisory'")), "the commit waits")
             proxy.drop_answers()
             holder.execute("SELECT pg_advisory_unlock(4711)")
@@ -164,7 +165,7 @@ def test_lost_answer_to_the_commit_of_several_statements_is_said_too(proxy: Prox
                 asked.result(30)
         proxy.heal()
         (job_id,) = caught.value.ids
-        again = far.app.enqueue("note", {"number": 2}, unique=p.Unique("second"), id=job_id)
+        again = far.app.enqueue("note", {"number": 2}, unique=Unique("second"), id=job_id)
         assert (again.id, again.created) == (job_id, False)
         assert far.counts["job"] == 2
 
@@ -237,7 +238,10 @@ def test_claim_that_fails_after_its_first_statement_gives_back_what_that_took(pl
         # Two types, the second of which this connection has not seen yet: the claim looks at the lanes and again.
         first = await place.app.aenqueue("note", {"number": 1})
         await store.claim_jobs(p.ClaimJobs(session, 10))
-        jobs = [await place.app.aenqueue("note", {"number": 2}), await place.app.aenqueue("note", {"number": 3}, priority=5)]
+        jobs = [
+            await place.app.aenqueue("note", {"number": 2}),
+            await place.app.aenqueue("note", {"number": 3}, priority=5),
+        ]
         await asyncio.to_thread(
             place.rows,
             f"""
@@ -305,7 +309,7 @@ def _calls(place: Place, session: int) -> dict[str, Callable[[], Any]]:
     return {
         "enqueue": lambda: store.enqueue_jobs(p.EnqueueJobs([new_job(place)])),
         "unique enqueue": lambda: store.enqueue_jobs(
-            p.EnqueueJobs([new_job(place, unique=p.Unique(place.app.client.new_id()))])
+            p.EnqueueJobs([new_job(place, unique=Unique(place.app.client.new_id()))])
         ),
         "claim": lambda: store.claim_jobs(p.ClaimJobs(session, 1)),
         "heartbeat": lambda: store.heartbeat_worker(p.HeartbeatWorker(session, "active")),
@@ -327,7 +331,7 @@ def test_silent_server_is_an_error_in_plain_code_and_then_all_goes_on(
         call().wait()
     proxy.black_hole()
     with ThreadPoolExecutor(len(NAMES)) as pool:
-        asked = [pool.submit(lambda name=name: calls[name]().wait()) for name in NAMES]
+        asked = [pool.submit(lambda call: call().wait(), calls[name]) for name in NAMES]
         for one in asked:
             assert isinstance(one.exception(30), StoreError)
     proxy.heal()
@@ -401,7 +405,7 @@ def _connect_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_deadlock_of_our_own_is_done_again(place: Place, plain: bool) -> None:
-    keys = [p.Unique("one"), p.Unique("two")]
+    keys = [Unique("one"), Unique("two")]
     jobs = [new_job(place, number, unique=key) for number, key in enumerate(keys)]
     call = place.app.store.enqueue_jobs(p.EnqueueJobs(jobs))
 
@@ -475,7 +479,7 @@ def test_listener_whose_connection_is_killed_hears_again(place: Place) -> None:
     asyncio.run(story())
 
 
-def test_listener_that_gets_no_connection_lets_the_claims_poll(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listener_that_gets_no_connection_lets_the_claims_poll(place: Place) -> None:
     """While nothing can be heard, every poll interval counts as news."""
     role = f"role_{place.schema}"
     place.rows(f"CREATE ROLE {role} LOGIN SUPERUSER")
