@@ -1,4 +1,4 @@
-"""The storage designs for PostgreSQL in raw SQL, against each other on one server: python benchmarks/storage.py ADDRESS.
+"""The storage designs for PostgreSQL in raw SQL, against each other: python benchmarks/storage.py ADDRESS.
 
 A keeps a body that is written once and moves a narrow pointer; B keeps one live row that is updated at the claim and
 moved at the finish; M moves a pointer and moves the body at the finish. All keep what a reader must see of an ended
@@ -58,7 +58,7 @@ INSERT["M"] = INSERT["A"]
 
 
 def _picked(table: str, only: str) -> str:
-    """The first in order over the lanes, each past its cursor: how many of each is found first, then they are locked."""
+    """The first in order over the lanes, each past its cursor: how many of each is found, then they are locked."""
     return f"""
         want AS (SELECT * FROM unnest(%(lanes)s::int[], %(dues)s::bigint[], %(after)s::uuid[]) AS w (lane, due_at, id)),
         quota AS MATERIALIZED (SELECT lane, count(*) AS jobs FROM (

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import format_duration
 from penstock.store.params import Finding, Level
 from penstock.store.postgres.grants import RIGHTS, SEQUENCES

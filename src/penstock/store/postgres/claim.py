@@ -26,6 +26,7 @@ EXPIRED_AGAIN_SECONDS = 60.0
 EXPIRED_PAGE = 1000
 FLOOD = 200_000
 LANES_MAX = 64
+ROUNDS_MAX = 100
 
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
@@ -47,6 +48,8 @@ class Seen:
         self.lanes: dict[int, Lane] = {}
         self.first: dict[int, tuple[int, str]] = {}
         self.upto: str | None = None
+        self.server = ""
+        self.now = 0
         self.open: list[str] = []
         self.headed_at = 0.0
         self.headed_for = 0.0
@@ -85,19 +88,20 @@ def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
     if not claimed.jobs and not again and seen.heads_are_due():
         yield from _look_at_all(seen)
         again = True
-    jobs, in_vain = claimed.jobs, False
-    while again and len(jobs) < claim.limit and not in_vain:
+    jobs = claimed.jobs
+    for _ in range(ROUNDS_MAX):
+        if not again or len(jobs) >= claim.limit:
+            break
         rest = msgspec.structs.replace(claim, limit=claim.limit - len(jobs))
         claimed, again = yield from _claim(seen, rest)
         jobs += claimed.jobs
-        in_vain = not claimed.jobs
     return Claimed(jobs, claimed.claimed_at, claimed.next_due_at)
 
 
 def _look_at_all(seen: Seen) -> Steps[None]:
     began = time.monotonic()
-    yield from _read_lanes(seen)
-    [(snapshot, lanes, dues, ids)] = yield from run("heads")
+    [(snapshot, seen.server, seen.now, lanes, dues, ids)] = yield from run("heads")
+    yield from _read_lanes(seen)  # After the heads, so that every lane of theirs is known.
     seen.look(snapshot)
     seen.first = {lane: (due, id_) for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True)}
     seen.headed_at = time.monotonic()
@@ -111,11 +115,11 @@ def _read_lanes(seen: Seen) -> Steps[None]:
 
 
 def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
-    """One claim; the second answer is whether more may be there: in new lanes, or after jobs that had expired."""
+    """One claim. The second answer is whether another may find more: something was learnt, and jobs are due."""
     eligible = seen.eligible(claim)
     active, beyond = _nearest(seen, eligible)
     positions = [seen.first[lane] for lane in active]
-    [(status, now, snapshot, flooded, overdue, new, new_dues, new_ids, lanes, dues, ids, *columns)] = yield from run(
+    [answer] = yield from run(
         "claim_jobs",
         session=claim.session,
         limit=claim.limit,
@@ -125,6 +129,7 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
         dues=[due for due, _ in positions],
         ids=[id_ for _, id_ in positions],
         eligible=eligible,
+        known=len(seen.lanes),
         expired=seen.expired_upto,
         flood=FLOOD,
         beyond_lane=beyond,
@@ -132,12 +137,20 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
         beyond_due=None if beyond is None else seen.first[beyond][0],
         beyond_id=None if beyond is None else seen.first[beyond][1],
     )
+    (status, now, snapshot, server, flooded, strange, overdue, new, new_dues, new_ids, lanes, dues, ids, *columns) = (
+        answer
+    )
     if status not in ("active", "draining"):
         seen.upto = None
         raise WorkerRefused(f"this worker is {status or 'not registered'}; it must register again before it claims")
-    if flooded:  # More came since than is worth walking over. Nothing was taken.
-        yield from _look_at_all(seen)
+    seen.now = now
+    if strange:
+        yield from _read_lanes(seen)
         return Claimed([], now, None), True
+    jobs = _claims(seen, columns)
+    if flooded or server != seen.server:  # Numbers of transactions mean nothing to a server that was started again.
+        yield from _look_at_all(seen)
+        return Claimed(jobs, now, None), True
     seen.look(snapshot)
     for lane, due, id_ in zip(new or (), new_dues or (), new_ids or (), strict=True):
         seen.first[lane] = min((due, id_), seen.first.get(lane, (due, id_)))
@@ -147,21 +160,28 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
         else:
             seen.first[lane] = (due, id_)
     yield from _expire(seen, overdue, now)
-    later = [seen.first[lane][0] for lane in eligible if lane in seen.first and seen.first[lane][0] > now]
-    if any(lane not in seen.lanes for lane in new or ()):
-        yield from _read_lanes(seen)
-        eligible = seen.eligible(claim)
-    due = any(lane in seen.first and seen.first[lane][0] <= now for lane in eligible)
-    return Claimed(_claims(seen, columns), now, min(later, default=None)), due
+    firsts = [seen.first[lane][0] for lane in eligible if lane in seen.first]
+    learnt = bool(new) or [seen.first.get(lane) for lane in active] != positions
+    later = min((due for due in firsts if due > now), default=None)
+    return Claimed(jobs, now, later), learnt and any(due <= now for due in firsts)
 
 
 def _nearest(seen: Seen, eligible: list[int]) -> tuple[list[int], int | None]:
-    """The lanes to look into, and the first of those that are left out: with very many, only the nearest."""
+    """The lanes to look into, and the first of those that are left out: with very many, only the nearest.
+
+    Lanes in which nothing is due come last, whatever their priority.
+    """
     active = [lane for lane in eligible if lane in seen.first]
     if len(active) <= LANES_MAX:
         return active, None
-    nearest = nsmallest(LANES_MAX + 1, active, key=lambda lane: (-seen.lanes[lane].priority, *seen.first[lane]))
-    return nearest[:-1], nearest[-1]
+
+    def turn(lane: int) -> tuple[bool, int, int, str]:
+        due, id_ = seen.first[lane]
+        return due > seen.now, -seen.lanes[lane].priority, due, id_
+
+    nearest = nsmallest(LANES_MAX + 1, active, key=turn)
+    beyond = nearest.pop()
+    return nearest, None if seen.first[beyond][0] > seen.now else beyond
 
 
 def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:

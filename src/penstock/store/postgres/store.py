@@ -425,15 +425,18 @@ class ClaimCall:
     async def _claim(self) -> p.Claimed:
         wiring, session = self._store._wiring, self._params.session
         wiring.refuse()
-        doubt = wiring.doubts.get(session)
-        if doubt is not None and doubt.open:
-            await self._store._write(lambda: settle_steps(session, doubt))
-            doubt.open = False
 
         def lost(link: Link) -> None:
             wiring.doubt(session, link)
 
-        claimed = await self._store.looped().run(self._operation(), Role.CLAIM, lost)
+        async def settle() -> None:
+            doubt = wiring.doubts.get(session)
+            if doubt is not None and doubt.open:
+                await self._store._write(lambda: settle_steps(session, doubt))
+                doubt.open = False
+
+        # Settled while the connection for claims is held: no other claim of this worker is under way.
+        claimed = await self._store.looped().run(self._operation(), Role.CLAIM, lost, settle)
         wiring.claimed(session, [job.token for job in claimed.jobs[-1:]])
         return claimed
 

@@ -47,5 +47,11 @@ class Watch:
 
 WATCH = Watch()
 
+
+def _start_again() -> None:
+    """The thread is not there in the child of a fork."""
+    WATCH.__dict__.update(Watch().__dict__)
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=WATCH.__init__)  # The thread is not there in the child of a fork.
+    os.register_at_fork(after_in_child=_start_again)

@@ -13,6 +13,13 @@ new AS MATERIALIZED (
     LIMIT %(flood)s::bigint
 ),
 fresh AS MATERIALIZED (SELECT DISTINCT ON (lane) lane, due_at, id FROM new ORDER BY lane, due_at, id),
+-- Why nothing is taken: more came than is worth walking over, or there are lanes that this connection does not know.
+unsure AS MATERIALIZED (
+    SELECT
+        (SELECT count(*) FROM new) >= %(flood)s::bigint AS flooded,
+        CASE WHEN EXISTS (SELECT 1 FROM new) THEN (SELECT count(*) FROM penstock.lane) > %(known)s::bigint ELSE false END
+            AS strange
+),
 want AS MATERIALIZED (
     SELECT first.lane, first.due_at, first.id, route.priority
     FROM (
@@ -27,7 +34,7 @@ want AS MATERIALIZED (
     ) AS first
     CROSS JOIN LATERAL (SELECT priority FROM penstock.lane WHERE lane.lane = first.lane LIMIT 1) AS route
     WHERE EXISTS (SELECT 1 FROM worker WHERE status IN ('active', 'draining'))
-        AND (SELECT count(*) FROM new) < %(flood)s::bigint
+        AND NOT EXISTS (SELECT 1 FROM unsure WHERE flooded OR strange)
 ),
 -- How many of each lane are among the first: of the only lane all, else counted without locking any.
 head AS MATERIALIZED (
@@ -131,7 +138,9 @@ SELECT
     (SELECT status FROM worker),
     moment.us,
     pg_current_snapshot()::text,
-    (SELECT count(*) FROM new) >= %(flood)s::bigint,
+    pg_postmaster_start_time()::text,
+    (SELECT flooded FROM unsure),
+    (SELECT strange FROM unsure),
     EXISTS (
         SELECT 1 FROM penstock.waiting WHERE expires_at > %(expired)s::bigint AND expires_at <= moment.us
     ),
