@@ -17,7 +17,9 @@ demo: $(RUNTIME) ## Install what penstock needs and run a short tour of it
 
 test: check ## Run everything that CI runs: the checks, then all tests under coverage
 	@sh tests/postgres/install_pgbouncer.sh
-	@PENSTOCK_NO_SKIPS=1 $(BIN)/coverage run -m pytest
+	@rm -f .coverage .coverage.*
+	@PENSTOCK_NO_SKIPS=1 sh tests/side_by_side.sh $(BIN)
+	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report
 
 check: $(DEV) ## Check format, lint, types and import rules

@@ -12,6 +12,7 @@ from typing import Any
 from penstock import App, JobHandle
 from penstock.domain.errors import StoreError
 from penstock.domain.job import FINAL
+from penstock.store import params as p
 from tests.postgres.server import Server
 
 PATIENCE_SECONDS = 60.0
@@ -142,3 +143,14 @@ async def all_final(jobs: list[JobHandle[Any]]) -> list[Any]:
                         break
                 await asyncio.sleep(0.02)
     return ended
+
+
+def new_job(place: Place, number: int = 0, **fields: Any) -> p.NewJob:
+    spec = p.JobSpec(**{"type": "note", **fields})
+    return p.NewJob(place.app.client.new_id(), f'{{"number":{number}}}', spec)
+
+
+async def within(call: Any, seconds: float = 30.0) -> Any:
+    """An answer or an error, but not silence. The limit is only a deadline."""
+    async with asyncio.timeout(seconds):
+        return await call

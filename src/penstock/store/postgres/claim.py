@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import WorkerRefused
 from penstock.domain.options import Resources, Tenant
 from penstock.domain.routing import why_not
@@ -49,7 +50,7 @@ class Seen:
         self.first: dict[int, tuple[int, str]] = {}
         self.upto: str | None = None
         self.server = ""
-        self.now = 0
+        self._moment, self._at = 0, 0.0
         self.open: list[str] = []
         self.headed_at = 0.0
         self.headed_for = 0.0
@@ -61,6 +62,15 @@ class Seen:
         """Remember a snapshot: `xmin:xmax:in progress`."""
         _, self.upto, open_ = snapshot.split(":")
         self.open = open_.split(",") if open_ else []
+
+    def note(self, moment: int) -> None:
+        """Remember the server's time."""
+        self._moment, self._at = moment, time.monotonic()
+
+    @property
+    def now(self) -> int:
+        """About the server's time."""
+        return self._moment + int((time.monotonic() - self._at) * MICROSECONDS)
 
     def eligible(self, claim: ClaimJobs) -> list[int]:
         """The lanes that this claim may take from."""
@@ -100,7 +110,8 @@ def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
 
 def _look_at_all(seen: Seen) -> Steps[None]:
     began = time.monotonic()
-    [(snapshot, seen.server, seen.now, lanes, dues, ids)] = yield from run("heads")
+    [(snapshot, seen.server, now, lanes, dues, ids)] = yield from run("heads")
+    seen.note(now)
     yield from _read_lanes(seen)  # After the heads, so that every lane of theirs is known.
     seen.look(snapshot)
     seen.first = {lane: (due, id_) for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True)}
@@ -143,7 +154,7 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
     if status not in ("active", "draining"):
         seen.upto = None
         raise WorkerRefused(f"this worker is {status or 'not registered'}; it must register again before it claims")
-    seen.now = now
+    seen.note(now)
     if strange:
         yield from _read_lanes(seen)
         return Claimed([], now, None), True
@@ -175,13 +186,15 @@ def _nearest(seen: Seen, eligible: list[int]) -> tuple[list[int], int | None]:
     if len(active) <= LANES_MAX:
         return active, None
 
+    now = seen.now
+
     def turn(lane: int) -> tuple[bool, int, int, str]:
         due, id_ = seen.first[lane]
-        return due > seen.now, -seen.lanes[lane].priority, due, id_
+        return due > now, -seen.lanes[lane].priority, due, id_
 
     nearest = nsmallest(LANES_MAX + 1, active, key=turn)
     beyond = nearest.pop()
-    return nearest, None if seen.first[beyond][0] > seen.now else beyond
+    return nearest, None if seen.first[beyond][0] > now else beyond
 
 
 def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:

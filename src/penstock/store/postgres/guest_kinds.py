@@ -6,19 +6,16 @@ They are recognised by the names of their classes: no library is imported to fin
 from __future__ import annotations
 
 import importlib
-import re
-from functools import lru_cache
 from typing import Any, cast
 
 from penstock.domain.errors import UsageError
+from penstock.store.postgres.statements import numbered
 from penstock.store.postgres.steps import Rows
 
 ACCEPTED = (
     "a connection of psycopg, asyncpg or psycopg2, a Connection or Session of SQLAlchemy (also the async ones), "
     "or what app.transaction() gives"
 )
-
-_PARAMETER = re.compile(r"%\((\w+)\)s|%%")
 
 
 class Guest:
@@ -193,17 +190,7 @@ def accept(conn: object) -> PlainGuest | AsyncGuest:
     )
 
 
-@lru_cache(maxsize=512)
 def in_dollars(text: str) -> tuple[str, tuple[str, ...]]:
     """The statement with $1, $2, … in the order of first use, and the names of its parameters in that order."""
-    names: list[str] = []
-
-    def number(found: re.Match[str]) -> str:
-        name = found[1]
-        if name is None:
-            return "%"
-        if name not in names:
-            names.append(name)
-        return f"${names.index(name) + 1}"
-
-    return _PARAMETER.sub(number, text), tuple(names)
+    query, names = numbered(text)
+    return query.decode(), names
