@@ -18,7 +18,7 @@ demo: $(RUNTIME) ## Install what penstock needs and run a short tour of it
 test: check ## Run everything that CI runs: the checks, then all tests under coverage
 	@sh tests/postgres/install_pgbouncer.sh
 	@rm -f .coverage .coverage.*
-	@PENSTOCK_NO_SKIPS=1 sh tests/side_by_side.sh $(BIN)
+	@PENSTOCK_NO_SKIPS=1 $(BIN)/python tests/side_by_side.py
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report
 
