@@ -79,9 +79,12 @@ def test_backends_killed_at_random_lose_nothing_and_leak_nothing(place: Place) -
 
     async def story() -> None:
         ids = [client.client.new_id() for _ in range(JOBS)]
-        killing = asyncio.create_task(asyncio.to_thread(kill_some))
+        killing: asyncio.Task[None] | None = None
         try:
             async with working(place.app, concurrency=20) as worker:
+                # One that cannot begin ends, for its supervisor to start it again; from here on it must not.
+                await until(lambda: place.rows("SELECT count(*) FROM worker") == [(1,)], "the worker has begun")
+                killing = asyncio.create_task(asyncio.to_thread(kill_some))
                 stored: list[Any] = []
                 for start in range(0, JOBS, 10):
                     numbers = range(start, start + 10)
@@ -96,7 +99,8 @@ def test_backends_killed_at_random_lose_nothing_and_leak_nothing(place: Place) -
                 await until(lambda: len(place.backends()) <= bound, "no connection is left behind")
         finally:
             over.set()
-            await killing
+            if killing is not None:
+                await killing
 
     asyncio.run(story())
     assert killed > KILLS // 2
