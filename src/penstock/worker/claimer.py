@@ -14,8 +14,8 @@ from penstock.worker.finisher import Finisher
 from penstock.worker.outage import FATAL, Patience
 from penstock.worker.settings import WorkerSettings
 
-PREFETCH_MAX = 500
-PREFETCH_SECONDS = 0.02
+PREFETCH_MAX = 2000
+PREFETCH_SECONDS = 0.05
 LOOK_AGAIN_SECONDS = 5.0
 
 log = logging.getLogger("penstock.worker")

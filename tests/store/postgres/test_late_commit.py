@@ -177,7 +177,7 @@ def test_jobs_for_later_in_many_lanes_do_not_hide_one_that_is_due(
     world: RivalWorld, session: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the nearest lanes are looked into: those whose first job is not due yet are not near."""
-    monkeypatch.setattr(claims, "LANES_MAX", 2)
+    monkeypatch.setattr(claims, "LANES_MIN", 2)
     for number in range(3):
         world.add(type=f"later-{number}", priority=10, delay=3600.0)
     due = world.add(priority=0)
@@ -459,12 +459,12 @@ class Memory(RuleBasedStateMachine):
         self.world.clock.advance(seconds)
 
 
-@pytest.mark.parametrize(("lanes", "flood"), [(claims.LANES_MAX, claims.FLOOD), (1, 4)])
+@pytest.mark.parametrize(("lanes", "flood"), [(claims.LANES_MIN, claims.FLOOD), (1, 4)])
 def test_memory_of_claims_against_a_model(
     world: RivalWorld, session: int, lanes: int, flood: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the limits as they are, and so small that every other claim meets them."""
-    monkeypatch.setattr(claims, "LANES_MAX", lanes)
+    monkeypatch.setattr(claims, "LANES_MIN", lanes)
     monkeypatch.setattr(claims, "FLOOD", flood)
     connections = [world.connect() for _ in range(WRITERS + 3)]
     machine = type("Machine", (Memory,), {"world": world, "session": session, "connections": connections})

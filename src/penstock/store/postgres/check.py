@@ -11,9 +11,9 @@ from typing import NamedTuple
 from penstock.domain.duration import format_duration
 from penstock.store.params import Finding, Level
 from penstock.store.postgres.grants import RIGHTS, SEQUENCES
+from penstock.store.postgres.link import VERSION_MIN
 from penstock.store.postgres.steps import Rows, Steps, run
 
-VERSION_MIN = 15
 OPEN_SECONDS_MAX = 300.0
 CONNECTIONS_SHARE_MAX = 0.8
 DEAD_ROWS_MIN = 50_000

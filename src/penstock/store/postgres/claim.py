@@ -26,7 +26,9 @@ HEADS_SHARE_MAX = 0.01
 EXPIRED_AGAIN_SECONDS = 60.0
 EXPIRED_PAGE = 1000
 FLOOD = 200_000
-LANES_MAX = 64
+LANES_MIN = 8
+SHARE_MIN = 4
+JOBS_MAX = 1000  # As the statement says.
 ROUNDS_MAX = 100
 
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -56,6 +58,7 @@ class Seen:
         self.headed_for = 0.0
         self.expired_upto = 0
         self.expired_at = 0.0
+        self.width = LANES_MIN
         self._eligible: dict[tuple[object, ...], tuple[int, list[int]]] = {}
 
     def look(self, snapshot: str) -> None:
@@ -82,6 +85,19 @@ class Seen:
                 self._eligible.clear()
             self._eligible[key] = (len(self.lanes), lanes)
         return lanes
+
+    def adapt(self, limit: int, jobs: list[Claim], narrow: bool) -> bool:
+        """Look into more lanes when those left out held jobs up, and into fewer when few gave all that was asked for.
+
+        Jobs of many types come mixed, or one type after the other. Answers whether to look again at once.
+        """
+        if len(jobs) == limit and (narrow or self.width > LANES_MIN):
+            used = len({(job.type, job.queue, job.priority) for job in jobs})
+            self.width = max(LANES_MIN, 2 * used, self.width * 3 // 4)
+        elif narrow and len(jobs) < limit:
+            self.width *= 4
+            return True
+        return False
 
     def heads_are_due(self) -> bool:
         """A look at everything, now and then, costs little and trusts nothing."""
@@ -128,17 +144,20 @@ def _read_lanes(seen: Seen) -> Steps[None]:
 def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
     """One claim. The second answer is whether another may find more: something was learnt, and jobs are due."""
     eligible = seen.eligible(claim)
+    limit = min(claim.limit, JOBS_MAX)
     active, beyond = _nearest(seen, eligible)
     positions = [seen.first[lane] for lane in active]
     [answer] = yield from run(
         "claim_jobs",
         session=claim.session,
-        limit=claim.limit,
+        limit=limit,
+        share=max(SHARE_MIN, 2 * limit // max(1, len(active))),
         upto=seen.upto,
         open=seen.open,
         lanes=active,
         dues=[due for due, _ in positions],
         ids=[id_ for _, id_ in positions],
+        priorities=[seen.lanes[lane].priority for lane in active],
         eligible=eligible,
         known=len(seen.lanes),
         expired=seen.expired_upto,
@@ -162,6 +181,7 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
     if flooded or server != seen.server:  # Numbers of transactions mean nothing to a server that was started again.
         yield from _look_at_all(seen)
         return Claimed(jobs, now, None), True
+    wider = seen.adapt(limit, jobs, narrow=beyond is not None)
     seen.look(snapshot)
     for lane, due, id_ in zip(new or (), new_dues or (), new_ids or (), strict=True):
         seen.first[lane] = min((due, id_), seen.first.get(lane, (due, id_)))
@@ -174,16 +194,16 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
     firsts = [seen.first[lane][0] for lane in eligible if lane in seen.first]
     learnt = bool(new) or [seen.first.get(lane) for lane in active] != positions
     later = min((due for due in firsts if due > now), default=None)
-    return Claimed(jobs, now, later), learnt and any(due <= now for due in firsts)
+    return Claimed(jobs, now, later), wider or (learnt and any(due <= now for due in firsts))
 
 
 def _nearest(seen: Seen, eligible: list[int]) -> tuple[list[int], int | None]:
-    """The lanes to look into, and the first of those that are left out: with very many, only the nearest.
+    """The lanes to look into, and the first of those that are left out: with many, only the nearest.
 
     Lanes in which nothing is due come last, whatever their priority.
     """
     active = [lane for lane in eligible if lane in seen.first]
-    if len(active) <= LANES_MAX:
+    if len(active) <= seen.width:
         return active, None
 
     now = seen.now
@@ -192,7 +212,7 @@ def _nearest(seen: Seen, eligible: list[int]) -> tuple[list[int], int | None]:
         due, id_ = seen.first[lane]
         return due > now, -seen.lanes[lane].priority, due, id_
 
-    nearest = nsmallest(LANES_MAX + 1, active, key=turn)
+    nearest = nsmallest(seen.width + 1, active, key=turn)
     beyond = nearest.pop()
     return nearest, None if seen.first[beyond][0] > now else beyond
 

@@ -4,33 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
 
-from penstock.domain.clock import MICROSECONDS
-from penstock.domain.job import Event, StateCode
-from penstock.store.params import Completed, FinishJobs, History, SaveProgress, StartJobs, Unfinished
+from penstock.store.endings import Ending, ending_of
+from penstock.store.params import Completed, FinishJobs, History, SaveProgress, StartJobs
 from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.steps import Steps, run
-
-
-class Ending(NamedTuple):
-    """One attempt that ended without success, in the order of the arrays that the statement takes."""
-
-    token: int
-    final: bool
-    state: int
-    started_at: int | None
-    delay: int
-    error: str | None
-    reason: str | None
-    decided_by: str
-    give_back: int
-    crash: int
-    event: str
-    keep: int | None
-    remove: bool
-    progress: str | None = None
-
 
 _ARRAYS = ("tokens", "finals", "states", "started", "delays", "errors", "reasons", "deciders", "backs", "crashes",
            "events", "keeps", "removes", "progress")  # fmt: skip
@@ -46,7 +24,7 @@ def finish_steps(finish: FinishJobs) -> Steps[list[int]]:
     for keep, run_ in groupby(finish.completed, key=lambda done: done.keep):
         lost += yield from _complete(keep, list(run_), finish.history)
     if finish.unfinished:
-        lost += yield from end_attempts([_ending(end) for end in finish.unfinished], finish.history)
+        lost += yield from end_attempts([ending_of(end) for end in finish.unfinished], finish.history)
     return sorted(set(lost))
 
 
@@ -77,31 +55,9 @@ def _missing(tokens: Sequence[int], found: Sequence[int] | None) -> list[int]:
     return [token for token in tokens if token not in there]
 
 
-def _ending(end: Unfinished) -> Ending:
-    final = end.event in (Event.FAIL, Event.CANCEL)
-    return Ending(
-        token=end.token,
-        final=final,
-        state=StateCode.CANCELLED if end.event is Event.CANCEL else StateCode.DEAD,
-        started_at=end.started_at,
-        delay=int(end.delay * MICROSECONDS),
-        error=end.error,
-        reason=end.reason,
-        decided_by="operator" if end.event is Event.CANCEL else "worker",
-        give_back=int(end.event is Event.RELEASE),
-        crash=int(end.crash),
-        event=end.event,
-        keep=None if isinstance(end.keep, bool) else end.keep,
-        remove=end.keep is False,
-        progress=end.progress,
-    )
-
-
 def end_attempts(endings: Sequence[Ending], history: History) -> Steps[list[int]]:
     """Return the jobs that will be tried again, and end the others. Answers the tokens that were lost."""
     columns = dict(zip(_ARRAYS, (list(column) for column in zip(*endings, strict=True)), strict=True))
-    columns["states"] = [int(state) for state in columns["states"]]
-    columns["events"] = [str(event) for event in columns["events"]]
     [(found, _)] = yield from run("end_attempts", **columns, record=history != "none")
     return _missing([end.token for end in endings], found)
 

@@ -192,5 +192,5 @@ def accept(conn: object) -> PlainGuest | AsyncGuest:
 
 def in_dollars(text: str) -> tuple[str, tuple[str, ...]]:
     """The statement with $1, $2, … in the order of first use, and the names of its parameters in that order."""
-    query, names = numbered(text)
+    query, names, _ = numbered(text)
     return query.decode(), names

@@ -23,11 +23,12 @@ from penstock.domain.errors import StoreError, StoreVersionError
 from penstock.store.postgres.address import PostgresAddress
 from penstock.store.postgres.claim import Seen
 from penstock.store.postgres.errors import translate
+from penstock.store.postgres.wire import Wire
 
 CONNECT_SECONDS = 5
 PATIENCE_SECONDS = 3.0
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.05, 0.5
-VERSION_MIN = 150000
+VERSION_MIN = 15
 ENDED = ("57P01", "57P02", "57P03")
 PASSING = ("the database system is", "Connection refused", "No such file", "server closed the connection unexpectedly")
 
@@ -85,6 +86,7 @@ class Link:
         self.conn: Any = conn
         self.role = role
         self.pid, self.begun, self.pooled = 0, "", False
+        self.wire = Wire(conn)
         self.seen = Seen()
         self.committing = False
         self._poll = select.poll()
@@ -95,6 +97,12 @@ class Link:
         self.pid, version, encoding, self.begun = hello
         self.pooled = self.pid != self.conn.info.backend_pid
         _refuse(version, encoding)
+
+    def allow_prepared(self, wanted: bool) -> None:
+        """Prepare statements, or none at all: behind a transaction pooler the next one meets another backend."""
+        self.wire.prepare = wanted and not self.pooled
+        if not self.wire.prepare:
+            self.conn.prepare_threshold = None
 
     def usable(self) -> bool:
         """Whether it can be kept for the next: open, and in no transaction."""
@@ -124,8 +132,10 @@ class Link:
 
 
 def _refuse(version: int, encoding: str) -> None:
-    if version < VERSION_MIN:
-        raise StoreVersionError(f"the server is PostgreSQL {version // 10000}; penstock needs 15 or newer: upgrade it")
+    if version < VERSION_MIN * 10_000:
+        raise StoreVersionError(
+            f"the server is PostgreSQL {version // 10_000}; penstock needs {VERSION_MIN} or newer: upgrade it"
+        )
     if encoding != "UTF8":
         raise StoreVersionError(
             f"the database has the encoding {encoding}, which cannot hold every payload; "

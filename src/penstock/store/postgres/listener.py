@@ -101,8 +101,7 @@ class PostgresListener:
         self._look_at = self._loop.time()
         statement = Statement("look", {"upto": self._upto, "open": self._open})
         with hung_up_after(ANSWER_SECONDS, link):
-            cursor = await link.conn.execute(*self._wiring.query(statement), binary=True)
-            [(snapshot, news)] = await cursor.fetchall()
+            [(snapshot, news)] = await link.conn.wait(link.wire.ask(*self._wiring.query(statement)))
         _, self._upto, open_ = snapshot.split(":")
         self._open = open_.split(",") if open_ else []
         return bool(news)

@@ -12,7 +12,6 @@ import psycopg
 
 from penstock.domain.errors import CommitUncertain, PenstockError
 from penstock.store.params import Enqueued, NewJob
-from penstock.store.postgres.arrays import use_arrays
 from penstock.store.postgres.link import CONNECT_SECONDS, HELLO, Link, Retry, Role, dsn, setup
 from penstock.store.postgres.steps import SEEN, Operation, Rows, Statement
 from penstock.store.postgres.watch import GRACE
@@ -47,14 +46,12 @@ async def connect(wiring: Wiring, role: Role) -> Link:
 async def _met(wiring: Wiring, link: Link) -> Link:
     """Ask the server who it is, and set the connection up."""
     with hung_up_after(CONNECT_SECONDS, link):
-        use_arrays(link.conn.adapters)
-        link.conn.cursor_factory = psycopg.AsyncRawCursor
         link.greet(await (await link.conn.execute(HELLO)).fetchone() or ())
-        link.conn.prepare_threshold = None if link.pooled or not wiring.address.prepare else 0
+        link.allow_prepared(wiring.address.prepare)
         if not link.pooled:
             await link.conn.execute(setup(link.role, wiring.address.timeout).encode(), prepare=False)
         if link.role is Role.CLAIM and not link.pooled:
-            await link.conn.execute(*wiring.query(MOVE_TOKENS), prepare=False)
+            await link.conn.wait(link.wire.ask(*wiring.query(MOVE_TOKENS), once=True))
     return link
 
 
@@ -212,9 +209,9 @@ class LoopSide:
     async def _execute(self, link: Link, statement: Statement) -> Rows:
         if statement.name == SEEN:
             return [(link.seen,)]
-        text, parameters = self._wiring.query(statement)
-        cursor = await link.conn.execute(text, parameters, binary=True)
-        return await cursor.fetchall() if cursor.pgresult.nfields else []
+        query, values = self._wiring.query(statement)
+        rows: Rows = await link.conn.wait(link.wire.ask(query, values, once=statement.text is not None))
+        return rows
 
     # Group commit: while one enqueue is under way, others gather and go as one after it.
 

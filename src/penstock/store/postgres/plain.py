@@ -12,7 +12,6 @@ import psycopg
 
 from penstock.domain.errors import CommitUncertain, PenstockError, StoreBusy, StoreClosed
 from penstock.store.params import Enqueued, NewJob
-from penstock.store.postgres.arrays import use_arrays
 from penstock.store.postgres.link import CONNECT_SECONDS, HELLO, Link, Retry, Role, dsn, setup
 from penstock.store.postgres.steps import SEEN, Operation, Rows, Statement
 from penstock.store.postgres.watch import WATCH
@@ -45,15 +44,12 @@ def _met(wiring: Wiring, link: Link) -> Link:
     """Ask the server who it is, and set the connection up."""
     WATCH.begin(link, CONNECT_SECONDS)
     try:
-        use_arrays(link.conn.adapters)
-        if link.role is not Role.CALLER:
-            link.conn.cursor_factory = psycopg.RawCursor
         link.greet(link.conn.execute(HELLO).fetchone() or ())
-        link.conn.prepare_threshold = None if link.pooled or not wiring.address.prepare else 0
+        link.allow_prepared(wiring.address.prepare)
         if not link.pooled:
             link.conn.execute(setup(link.role, wiring.address.timeout).encode(), prepare=False)
         if link.role is Role.CLAIM and not link.pooled:
-            link.conn.execute(*wiring.query(MOVE_TOKENS), prepare=False)
+            link.conn.wait(link.wire.ask(*wiring.query(MOVE_TOKENS), once=True))
     finally:
         WATCH.end(link)
     return link
@@ -181,11 +177,10 @@ class PlainSide:
     def execute(self, link: Link, statement: Statement, seconds: float) -> Rows:
         if statement.name == SEEN:
             return [(link.seen,)]
-        text, parameters = self._wiring.query(statement)
+        query, values = self._wiring.query(statement)
         WATCH.begin(link, seconds)
         try:
-            cursor = link.conn.execute(text, parameters, binary=True)
-            rows: Rows = cursor.fetchall() if cursor.pgresult.nfields else []
+            rows: Rows = link.conn.wait(link.wire.ask(query, values, once=statement.text is not None))
             return rows
         finally:
             WATCH.end(link)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from penstock.domain.errors import ConfigError
 
 DEFAULT_SCHEMA = "penstock"
 NAME_CHARS_MAX = 63
 
-_PARAMETER = re.compile(r"%\((\w+)\)s|%%")
+_PARAMETER = re.compile(r"%\((\w+)\)s(?:::(\w+(?:\[\])?))?|%%")
 _SCHEMA = re.compile(r"\bpenstock\.(?=[a-z])")
 
 
@@ -48,20 +49,25 @@ def migrations(schema: str) -> list[tuple[int, str, str]]:
     return [(int(name[:4]), name[:-4], in_schema((folder / name).read_text("utf-8"), schema)) for name in names]
 
 
-@lru_cache(maxsize=500)
-def numbered(text: str) -> tuple[bytes, tuple[str, ...]]:
-    """The statement with $1, $2, … in the order of first use, and the names of its parameters in that order.
+class Numbered(NamedTuple):
+    """A statement with numbered parameters, their names, and the types that it casts them to."""
 
-    As the server wants it: the driver would look for its own placeholders again at every use of a long statement.
-    """
-    names: list[str] = []
+    text: bytes
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+@lru_cache(maxsize=500)
+def numbered(text: str) -> Numbered:
+    """The statement as the server wants it: with $1, $2, … in the order of first use."""
+    types: dict[str, str] = {}
 
     def number(found: re.Match[str]) -> str:
         name = found[1]
         if name is None:
             return "%"
-        if name not in names:
-            names.append(name)
-        return f"${names.index(name) + 1}"
+        types.setdefault(name, found[2])
+        cast = f"::{found[2]}" if found[2] else ""
+        return f"${list(types).index(name) + 1}{cast}"
 
-    return _PARAMETER.sub(number, text).encode(), tuple(names)
+    return Numbered(_PARAMETER.sub(number, text).encode(), tuple(types), tuple(types.values()))

@@ -13,11 +13,12 @@ import psycopg
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import CommitUncertain, PenstockError, StoreClosed, StoreForked
+from penstock.store.endings import ending_unheard
 from penstock.store.postgres.address import PostgresAddress
 from penstock.store.postgres.errors import AGAIN, CACHED_PLAN, READ_ONLY, translate
-from penstock.store.postgres.finish import Ending, end_attempts
+from penstock.store.postgres.finish import end_attempts
 from penstock.store.postgres.link import Link, Role
-from penstock.store.postgres.statements import in_schema, numbered, sql
+from penstock.store.postgres.statements import Numbered, in_schema, numbered, sql
 from penstock.store.postgres.steps import Operation, Rows, Statement, Steps, run
 
 MOVE_TOKENS = Statement("move_tokens", {})
@@ -70,11 +71,11 @@ class Wiring:
             return in_schema(statement.text, self.address.schema)
         return sql(statement.name, self.address.schema)
 
-    def query(self, statement: Statement) -> tuple[bytes, list[Any]]:
+    def query(self, statement: Statement) -> tuple[Numbered, list[Any]]:
         """The statement as the server wants it, with the moment and the channel where it asks for them."""
-        text, names = numbered(self.bind(statement))
+        query = numbered(self.bind(statement))
         given = statement.parameters
-        return text, [given[name] if name in given else self._supplied(name) for name in names]
+        return query, [given[name] if name in given else self._supplied(name) for name in query.names]
 
     def _supplied(self, name: str) -> Any:
         if name == "channel":
@@ -135,15 +136,7 @@ def settle_steps(session: int, doubt: Doubt) -> Steps[None]:
         yield from run("end_backend", pid=doubt.backend[0], begun=doubt.backend[1])
     tokens = [token for (token,) in (yield from run("leases_after", session=session, token=doubt.newest))]
     if tokens:
-        yield from end_attempts([_unheard(token) for token in tokens], "default")
-
-
-def _unheard(token: int) -> Ending:
-    return Ending(
-        token=token, final=False, state=2, started_at=None, delay=0, error=None,
-        reason="the claim's answer was lost", decided_by="worker", give_back=1, crash=0, event="release", keep=None,
-        remove=False,
-    )  # fmt: skip
+        yield from end_attempts([ending_unheard(token) for token in tokens], "default")
 
 
 def drive(steps: Steps[T], execute: Callable[[Statement], Rows]) -> T:

@@ -8,12 +8,9 @@ from collections.abc import Callable
 import msgspec
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.errors import WorkerRefused
-from penstock.domain.job import ErrorInfo, Event, StateCode
-from penstock.domain.options import decode_policy
-from penstock.domain.retry import GiveUp, after_failure
 from penstock.store import params as p
-from penstock.store.postgres.finish import Ending, end_attempts
+from penstock.store.endings import already_registered, ending_of_lost
+from penstock.store.postgres.finish import end_attempts
 from penstock.store.postgres.steps import Steps, run, value
 
 Random = Callable[[], float]
@@ -24,7 +21,7 @@ def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> St
         yield from run("find_worker", id=worker.worker_id, stale_after=_us(worker.stale_after))
     ):
         if not stale:
-            raise _taken(worker.worker_id, status)
+            raise already_registered(worker.worker_id, status)
         while (yield from _recover_session(session, 1000, draw)):
             pass
     yield from run("move_tokens")
@@ -45,16 +42,9 @@ def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> St
         stale_after=_us(worker.stale_after),
     )
     if session is None:
-        raise _taken(worker.worker_id, "active")
+        raise already_registered(worker.worker_id, "active")
     found: int = session
     return found
-
-
-def _taken(worker_id: str, status: str) -> WorkerRefused:
-    return WorkerRefused(
-        f"a worker with the id {worker_id!r} is {status} in this store; "
-        "stop it first, or give this one another id (--id)"
-    )
 
 
 def heartbeat_steps(beat: p.HeartbeatWorker) -> Steps[p.Heartbeat]:
@@ -79,31 +69,9 @@ def _recover_session(session: int, limit: int, draw: Random) -> Steps[list[str]]
     yield from run("lose_worker", session=session)
     leases = yield from run("leases_of_worker", session=session, limit=limit)
     if leases:
-        endings = [_crashed(token, attempt, policy, draw) for token, _, attempt, policy in leases]
+        endings = [ending_of_lost(token, attempt, policy, draw) for token, _, attempt, policy in leases]
         yield from end_attempts(endings, "default")
     return [job_id for _, job_id, _, _ in leases]
-
-
-def _crashed(token: int, attempt: int, policy_text: str | None, draw: Random) -> Ending:
-    policy = decode_policy(policy_text)
-    verdict = after_failure(policy, attempt, draw)
-    final = isinstance(verdict, GiveUp)
-    keep = policy.remove_on_fail
-    return Ending(
-        token=token,
-        final=final,
-        state=StateCode.DEAD,
-        started_at=None,
-        delay=0 if isinstance(verdict, GiveUp) else _us(verdict.delay),
-        error=_json(ErrorInfo("WorkerLost", "the worker died or stopped answering while it held this job")),
-        reason=f"its worker was lost; {verdict.reason}" if isinstance(verdict, GiveUp) else "its worker was lost",
-        decided_by="recovery",
-        give_back=0,
-        crash=1,
-        event=Event.FAIL if final else "recover",
-        keep=None if isinstance(keep, bool) else keep,
-        remove=final and keep is True,
-    )
 
 
 def _json(value: object) -> str:

@@ -4,32 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
 
-from penstock.domain.clock import MICROSECONDS
-from penstock.domain.job import Event, StateCode
-from penstock.store.params import Completed, FinishJobs, History, SaveProgress, StartJobs, Unfinished
+from penstock.domain.job import StateCode
+from penstock.store.endings import Ending, ending_of
+from penstock.store.params import Completed, FinishJobs, History, SaveProgress, StartJobs
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.tx import Tx, as_json
-
-
-class Ending(NamedTuple):
-    """One attempt that ended without success, in the order of columns that the statements read."""
-
-    token: int
-    final: bool
-    state: int
-    started_at: int | None
-    due_at: int
-    error: str | None
-    reason: str | None
-    decided_by: str
-    give_back: int
-    crash: int
-    event: str
-    keep: int | None
-    remove: bool
-    progress: str | None = None
 
 
 def finish_jobs(tx: Tx, finish: FinishJobs) -> list[int]:
@@ -42,7 +22,7 @@ def finish_jobs(tx: Tx, finish: FinishJobs) -> list[int]:
     for keep, run in groupby(finish.completed, key=lambda done: done.keep):
         lost += _complete(tx, keep, list(run), finish.history)
     if finish.unfinished:
-        end_attempts(tx, [_ending(tx, end) for end in finish.unfinished], finish.history)
+        end_attempts(tx, [ending_of(end) for end in finish.unfinished], finish.history)
     return sorted(set(lost))
 
 
@@ -73,26 +53,6 @@ def _complete(tx: Tx, keep: bool | int, run: list[Completed], history: History) 
     return lost
 
 
-def _ending(tx: Tx, end: Unfinished) -> Ending:
-    final = end.event in (Event.FAIL, Event.CANCEL)
-    return Ending(
-        token=end.token,
-        final=final,
-        state=StateCode.CANCELLED if end.event is Event.CANCEL else StateCode.DEAD,
-        started_at=end.started_at,
-        due_at=tx.now + int(end.delay * MICROSECONDS),
-        error=end.error,
-        reason=end.reason,
-        decided_by="operator" if end.event is Event.CANCEL else "worker",
-        give_back=int(end.event is Event.RELEASE),
-        crash=int(end.crash),
-        event=end.event,
-        keep=None if isinstance(end.keep, bool) else end.keep,
-        remove=end.keep is False,
-        progress=end.progress,
-    )
-
-
 def end_attempts(tx: Tx, endings: Sequence[Ending], history: History) -> None:
     """Return the jobs that will be tried again, and end the others."""
     rows = as_json(endings)
@@ -101,7 +61,7 @@ def end_attempts(tx: Tx, endings: Sequence[Ending], history: History) -> None:
     if any(end.remove for end in endings):
         remove_jobs(tx, tx.value("ended_to_remove", rows=rows))
     if not all(end.final for end in endings):
-        tx.change("return_jobs", rows=rows)
+        tx.change("return_jobs", rows=rows, now=tx.now)
         if tx.change("ready_returned_jobs", rows=rows, now=tx.now) + tx.change(
             "schedule_returned_jobs", rows=rows, now=tx.now
         ):

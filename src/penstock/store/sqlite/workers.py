@@ -6,13 +6,10 @@ import apsw
 import msgspec
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.errors import WorkerRefused
-from penstock.domain.job import ErrorInfo, Event, StateCode
-from penstock.domain.options import decode_policy
-from penstock.domain.retry import GiveUp, after_failure
 from penstock.store import params as p
+from penstock.store.endings import already_registered, ending_of_lost
 from penstock.store.rows import WORKERS_LISTED
-from penstock.store.sqlite.finish import Ending, end_attempts
+from penstock.store.sqlite.finish import end_attempts
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json
 
@@ -24,10 +21,7 @@ def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
     if found:
         session, status, heartbeat_at, stale_after = found[0]
         if heartbeat_at > tx.now - max(_us(worker.stale_after), stale_after):
-            raise WorkerRefused(
-                f"a worker with the id {worker.worker_id!r} is {status} in this store; "
-                "stop it first, or give this one another id (--id)"
-            )
+            raise already_registered(worker.worker_id, status)
         while _recover_session(tx, session, limit=1000):
             pass
     if not tx.change("move_tokens", now=tx.now):
@@ -75,31 +69,9 @@ def _recover_session(tx: Tx, session: int, limit: int) -> list[str]:
     tx.change("lose_worker", session=session)
     leases = tx.run("leases_of_worker", session=session, limit=limit)
     if leases:
-        end_attempts(tx, [_crashed(tx, token, attempt, policy) for token, _, attempt, policy in leases], "default")
+        endings = [ending_of_lost(token, attempt, policy, tx.random) for token, _, attempt, policy in leases]
+        end_attempts(tx, endings, "default")
     return [job_id for _, job_id, _, _ in leases]
-
-
-def _crashed(tx: Tx, token: int, attempt: int, policy_text: str | None) -> Ending:
-    policy = decode_policy(policy_text)
-    verdict = after_failure(policy, attempt, tx.random)
-    final = isinstance(verdict, GiveUp)
-    delay = 0.0 if isinstance(verdict, GiveUp) else verdict.delay
-    keep = policy.remove_on_fail
-    return Ending(
-        token=token,
-        final=final,
-        state=StateCode.DEAD,
-        started_at=None,
-        due_at=tx.now + int(delay * MICROSECONDS),
-        error=as_json(ErrorInfo("WorkerLost", "the worker died or stopped answering while it held this job")),
-        reason=f"its worker was lost; {verdict.reason}" if isinstance(verdict, GiveUp) else "its worker was lost",
-        decided_by="recovery",
-        give_back=0,
-        crash=1,
-        event=Event.FAIL if final else "recover",
-        keep=None if isinstance(keep, bool) else keep,
-        remove=final and keep is True,
-    )
 
 
 def list_workers(db: apsw.Connection, now: int) -> list[p.WorkerInfo]:

@@ -21,24 +21,26 @@ unsure AS MATERIALIZED (
             AS strange
 ),
 want AS MATERIALIZED (
-    SELECT first.lane, first.due_at, first.id, route.priority
+    SELECT DISTINCT ON (lane) lane, due_at, id, priority
     FROM (
-        SELECT DISTINCT ON (lane) lane, due_at, id
-        FROM (
-            SELECT lane, due_at, id
-            FROM unnest(%(lanes)s::integer[], %(dues)s::bigint[], %(ids)s::uuid[]) AS known (lane, due_at, id)
-            UNION ALL
-            SELECT lane, due_at, id FROM fresh WHERE lane = ANY (%(eligible)s::integer[])
-        ) AS either
-        ORDER BY lane, due_at, id
-    ) AS first
-    CROSS JOIN LATERAL (SELECT priority FROM penstock.lane WHERE lane.lane = first.lane LIMIT 1) AS route
+        SELECT lane, due_at, id, priority
+        FROM unnest(%(lanes)s::integer[], %(dues)s::bigint[], %(ids)s::uuid[], %(priorities)s::integer[])
+            AS known (lane, due_at, id, priority)
+        UNION ALL
+        SELECT fresh.lane, fresh.due_at, fresh.id, route.priority
+        FROM fresh
+        CROSS JOIN LATERAL (SELECT priority FROM penstock.lane WHERE lane.lane = fresh.lane LIMIT 1) AS route
+        WHERE fresh.lane = ANY (%(eligible)s::integer[])
+    ) AS either
     WHERE EXISTS (SELECT 1 FROM worker WHERE status IN ('active', 'draining'))
         AND NOT EXISTS (SELECT 1 FROM unsure WHERE flooded OR strange)
+    ORDER BY lane, due_at, id
 ),
--- How many of each lane are among the first: of the only lane all, else counted without locking any.
-head AS MATERIALIZED (
-    SELECT want.lane, want.priority, next.due_at, next.id
+-- How many of each lane are among the first: of the only lane all, else counted without locking any. Of each lane its
+-- share is read, and more of those that have all of their share among the first.
+single AS MATERIALIZED (SELECT count(*) = 1 AND %(beyond_lane)s::integer IS NULL AS lane FROM want),
+near AS MATERIALIZED (
+    SELECT want.lane, want.priority, want.due_at AS from_due, want.id AS from_id, row.due_at, row.id
     FROM want
     CROSS JOIN moment
     CROSS JOIN LATERAL (
@@ -46,39 +48,44 @@ head AS MATERIALIZED (
         WHERE waiting.lane = want.lane AND (waiting.due_at, waiting.id) >= (want.due_at, want.id)
             AND waiting.due_at <= moment.us
         ORDER BY due_at, id
-        LIMIT 1
-    ) AS next
-    WHERE (SELECT count(*) FROM want) > 1 OR %(beyond_lane)s::integer IS NOT NULL
-    ORDER BY want.priority DESC, next.due_at, next.id
-    LIMIT %(limit)s::bigint
+        LIMIT %(share)s::bigint
+    ) AS row
+    WHERE NOT (SELECT lane FROM single)
+),
+deep AS MATERIALIZED (
+    SELECT lane, priority, from_due, from_id
+    FROM (SELECT * FROM near ORDER BY priority DESC, due_at, id LIMIT %(limit)s::bigint) AS first
+    GROUP BY lane, priority, from_due, from_id
+    HAVING count(*) >= %(share)s::bigint
 ),
 quota AS MATERIALIZED (
-    SELECT want.lane, want.priority, want.due_at, want.id, %(limit)s::bigint AS jobs
-    FROM want WHERE (SELECT count(*) FROM want) = 1 AND %(beyond_lane)s::integer IS NULL
+    SELECT lane, priority, due_at, id, %(limit)s::bigint AS jobs FROM want WHERE (SELECT lane FROM single)
     UNION ALL
-    SELECT best.lane, best.priority, best.head_due_at, best.head_id, count(*)
+    SELECT lane, priority, from_due, from_id, count(*)
     FROM (
-        SELECT head.lane, head.priority, head.due_at AS head_due_at, head.id AS head_id
-        FROM head
-        CROSS JOIN moment
-        CROSS JOIN LATERAL (
-            SELECT due_at, id FROM penstock.waiting
-            WHERE waiting.lane = head.lane AND (waiting.due_at, waiting.id) >= (head.due_at, head.id)
-                AND waiting.due_at <= moment.us
-            ORDER BY due_at, id
-            LIMIT %(limit)s::bigint
+        SELECT lane, priority, from_due, from_id
+        FROM (
+            SELECT * FROM near WHERE lane NOT IN (SELECT lane FROM deep)
+            UNION ALL
+            SELECT deep.lane, deep.priority, deep.from_due, deep.from_id, row.due_at, row.id
+            FROM deep
+            CROSS JOIN moment
+            CROSS JOIN LATERAL (
+                SELECT due_at, id FROM penstock.waiting
+                WHERE waiting.lane = deep.lane AND (waiting.due_at, waiting.id) >= (deep.from_due, deep.from_id)
+                    AND waiting.due_at <= moment.us
+                ORDER BY due_at, id
+                LIMIT %(limit)s::bigint
+            ) AS row
         ) AS row
         -- Nothing is taken out of turn: what comes after the first of the lanes that were left out must wait.
         WHERE %(beyond_lane)s::integer IS NULL
-            OR head.priority > %(beyond_priority)s::integer
-            OR (
-                head.priority = %(beyond_priority)s::integer
-                AND (row.due_at, row.id) < (%(beyond_due)s::bigint, %(beyond_id)s::uuid)
-            )
-        ORDER BY head.priority DESC, row.due_at, row.id
+            OR priority > %(beyond_priority)s::integer
+            OR (priority = %(beyond_priority)s::integer AND (due_at, id) < (%(beyond_due)s::bigint, %(beyond_id)s::uuid))
+        ORDER BY priority DESC, due_at, id
         LIMIT %(limit)s::bigint
     ) AS best
-    GROUP BY best.lane, best.priority, best.head_due_at, best.head_id
+    GROUP BY lane, priority, from_due, from_id
 ),
 picked AS MATERIALIZED (
     SELECT row.at, row.lane, row.due_at, row.id, row.expires_at, quota.priority
@@ -92,6 +99,7 @@ picked AS MATERIALIZED (
         LIMIT quota.jobs
         FOR UPDATE SKIP LOCKED
     ) AS row
+    LIMIT 1000 -- Never reached: it tells the planner that this is not a large part of all that waits.
 ),
 taken AS MATERIALIZED (
     SELECT
@@ -119,20 +127,30 @@ expired AS (
 -- Where each lane goes on: its first row that was not taken here, so that none is ever passed by, not even one that
 -- another claim has locked and may give back.
 next AS MATERIALIZED (
-    SELECT want.lane, row.due_at, row.id
-    FROM want
+    SELECT quota.lane, row.due_at, row.id
+    FROM quota
     LEFT JOIN LATERAL (
         SELECT seen.due_at, seen.id
         FROM (
             SELECT due_at, id FROM penstock.waiting
-            WHERE waiting.lane = want.lane AND (waiting.due_at, waiting.id) >= (want.due_at, want.id)
+            WHERE waiting.lane = quota.lane AND (waiting.due_at, waiting.id) >= (quota.due_at, quota.id)
             ORDER BY due_at, id
-            LIMIT 1 + (SELECT count(*) FROM picked WHERE picked.lane = want.lane)
+            LIMIT 1 + quota.jobs
         ) AS seen
         WHERE seen.id NOT IN (SELECT picked.id FROM picked)
         ORDER BY seen.due_at, seen.id
         LIMIT 1
     ) AS row ON true
+    UNION ALL
+    SELECT want.lane, row.due_at, row.id
+    FROM want
+    LEFT JOIN LATERAL (
+        SELECT due_at, id FROM penstock.waiting
+        WHERE waiting.lane = want.lane AND (waiting.due_at, waiting.id) >= (want.due_at, want.id)
+        ORDER BY due_at, id
+        LIMIT 1
+    ) AS row ON true
+    WHERE want.lane NOT IN (SELECT lane FROM quota)
 )
 SELECT
     (SELECT status FROM worker),

@@ -1,4 +1,4 @@
--- :rows is [[token, final, state, started_at, due_at, error, reason, decided_by, give_back, crash, event], …].
+-- :rows is [[token, final, state, started_at, delay, error, reason, decided_by, give_back, crash, event], …].
 UPDATE penstock_job
 SET
     attempt = back.attempt,
@@ -10,7 +10,7 @@ FROM (
         lease.seq,
         lease.attempt - (row.value ->> 8) AS attempt,
         row.value ->> 9 AS crash,
-        row.value ->> 4 AS due_at,
+        row.value ->> 4 + :now AS due_at,
         row.value ->> 5 AS error
     FROM json_each(:rows) AS row
     JOIN penstock_lease AS lease ON lease.token = row.value ->> 0
