@@ -7,10 +7,10 @@ RUNTIME := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt bench clean
+.PHONY: help demo test check fmt bench bench-peers clean
 
 help: ## Show this help
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(RUNTIME) ## Install what penstock needs and run a short tour of it
 	@$(BIN)/penstock demo
@@ -34,6 +34,10 @@ fmt: $(DEV) ## Format the code and fix what the linter can fix
 
 bench: $(RUNTIME) ## Measure this machine: penstock against bare SQLite, on a file in this folder
 	@$(BIN)/penstock bench --raw
+
+bench-peers: ## Measure penstock beside other job queues: PEERS=pgqueuer,huey JOBS=50000 ROUNDS=3 OUT=folder DATA=folder
+	@$(PYTHON) -m benchmarks.peers $(if $(PEERS),--peers "$(PEERS)") $(if $(JOBS),--jobs "$(JOBS)") \
+		$(if $(ROUNDS),--rounds "$(ROUNDS)") $(if $(OUT),--out "$(OUT)") $(if $(DATA),--data "$(DATA)")
 
 clean: ## Remove the virtual environment, caches and bench files
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build dist

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "penstock"
-NOT_OURS = {".git", ".venv", "__pycache__", "build", "dist", "node_modules"}
+NOT_OURS = {".git", ".venv", "__pycache__", "bench-results", "build", "dist", "node_modules"}
 TEXT = {".py", ".md", ".toml", ".yaml", ".yml", ".sql", ".cfg", ".txt", ".json", ""}
 
 

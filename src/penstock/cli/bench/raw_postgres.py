@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.bench.jobs import PAYLOAD
+from penstock.cli.bench.jobs import PAYLOAD, PROBE_GAP_SECONDS
 from penstock.cli.loop import new_event_loop
 from penstock.domain.errors import PenstockError
 
@@ -144,6 +144,7 @@ class RawPostgres:
                 listener.execute(claim, binary=True).fetchall()
                 if probe >= WARM:
                     found.append((time.perf_counter() - begun) * 1000)
+                time.sleep(PROBE_GAP_SECONDS)
         return found
 
     # How

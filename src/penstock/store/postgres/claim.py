@@ -148,7 +148,7 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
     active, beyond = _nearest(seen, eligible)
     positions = [seen.first[lane] for lane in active]
     [answer] = yield from run(
-        "claim_jobs",
+        "claim_jobs" if len(active) > 1 else "claim_one_lane",
         session=claim.session,
         limit=limit,
         share=max(SHARE_MIN, 2 * limit // max(1, len(active))),

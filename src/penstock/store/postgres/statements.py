@@ -15,8 +15,11 @@ from penstock.domain.errors import ConfigError
 
 DEFAULT_SCHEMA = "penstock"
 NAME_CHARS_MAX = 63
+PARTS = {"claim_one_lane": ("claim_jobs", "many lanes")}
+"""Statements that are another without what it has between `-- such a line {` and `-- }`."""
 
 _PARAMETER = re.compile(r"%\((\w+)\)s(?:::(\w+(?:\[\])?))?|%%")
+_PART = re.compile(r"^ *-- ([a-z ]+) \{\n.*?^ *-- \}\n", re.DOTALL | re.MULTILINE)
 _SCHEMA = re.compile(r"\bpenstock\.(?=[a-z])")
 
 
@@ -37,8 +40,10 @@ def in_schema(text: str, schema: str) -> str:
 
 @cache
 def sql(name: str, schema: str) -> str:
-    """The text of sql/<name>.sql for a schema."""
-    return in_schema((files(__package__) / "sql" / f"{name}.sql").read_text("utf-8"), schema)
+    """The text of sql/<name>.sql for a schema, or of a statement that is a part of another."""
+    file, left_out = PARTS.get(name, (name, None))
+    text = (files(__package__) / "sql" / f"{file}.sql").read_text("utf-8")
+    return in_schema(_PART.sub(lambda part: "" if part[1] == left_out else part[0], text), schema)
 
 
 @cache

@@ -1,6 +1,8 @@
 -- One claim. The parameters say where each lane goes on (the first row that was not taken, or later), and which
 -- snapshot that was true of: whatever became visible since is found by the transaction that inserted it, so a job
 -- that was committed late, or that comes before all others, is not missed and no dead row before it is walked over.
+-- Where at most one lane is known to have jobs, the parts marked "many lanes" are left out: starting a plan of so many
+-- nodes costs more than a lone job.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 worker AS MATERIALIZED (SELECT status FROM penstock.worker WHERE session = %(session)s::bigint),
 new AS MATERIALIZED (
@@ -39,6 +41,7 @@ want AS MATERIALIZED (
 -- How many of each lane are among the first: of the only lane all, else counted without locking any. Of each lane its
 -- share is read, and more of those that have all of their share among the first.
 single AS MATERIALIZED (SELECT count(*) = 1 AND %(beyond_lane)s::integer IS NULL AS lane FROM want),
+-- many lanes {
 near AS MATERIALIZED (
     SELECT want.lane, want.priority, want.due_at AS from_due, want.id AS from_id, row.due_at, row.id
     FROM want
@@ -58,8 +61,10 @@ deep AS MATERIALIZED (
     GROUP BY lane, priority, from_due, from_id
     HAVING count(*) >= %(share)s::bigint
 ),
+-- }
 quota AS MATERIALIZED (
     SELECT lane, priority, due_at, id, %(limit)s::bigint AS jobs FROM want WHERE (SELECT lane FROM single)
+    -- many lanes {
     UNION ALL
     SELECT lane, priority, from_due, from_id, count(*)
     FROM (
@@ -86,6 +91,7 @@ quota AS MATERIALIZED (
         LIMIT %(limit)s::bigint
     ) AS best
     GROUP BY lane, priority, from_due, from_id
+    -- }
 ),
 picked AS MATERIALIZED (
     SELECT row.at, row.lane, row.due_at, row.id, row.expires_at, quota.priority
@@ -141,6 +147,7 @@ next AS MATERIALIZED (
         ORDER BY seen.due_at, seen.id
         LIMIT 1
     ) AS row ON true
+    -- many lanes {
     UNION ALL
     SELECT want.lane, row.due_at, row.id
     FROM want
@@ -151,6 +158,7 @@ next AS MATERIALIZED (
         LIMIT 1
     ) AS row ON true
     WHERE want.lane NOT IN (SELECT lane FROM quota)
+    -- }
 )
 SELECT
     (SELECT status FROM worker),
@@ -162,14 +170,12 @@ SELECT
     EXISTS (
         SELECT 1 FROM penstock.waiting WHERE expires_at > %(expired)s::bigint AND expires_at <= moment.us
     ),
-    (SELECT array_agg(lane) FROM fresh),
-    (SELECT array_agg(due_at) FROM fresh),
-    (SELECT array_agg(id::text) FROM fresh),
-    (SELECT array_agg(lane) FROM next),
-    (SELECT array_agg(due_at) FROM next),
-    (SELECT array_agg(id::text) FROM next),
+    found.*,
+    onward.*,
     claimed.*
 FROM moment
+CROSS JOIN (SELECT array_agg(lane), array_agg(due_at), array_agg(id::text) FROM fresh) AS found
+CROSS JOIN (SELECT array_agg(lane), array_agg(due_at), array_agg(id::text) FROM next) AS onward
 CROSS JOIN (
     SELECT
         array_agg(token), array_agg(id::text), array_agg(lane), array_agg(attempt), array_agg(crashes),

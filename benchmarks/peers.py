@@ -1,0 +1,68 @@
+"""penstock beside other job queues, on this machine, in one table.
+
+    make bench-peers
+    make bench-peers PEERS=graphile-worker,pgqueuer,huey JOBS=20000 ROUNDS=1
+
+Installs what is needed into environments of its own in the user's cache folder, starts private servers, measures
+penstock and the peers in turn, prints a table and writes Markdown and JSON. This file starts with the standard library
+alone: it installs penstock and then runs itself again with the Python of that environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+
+from benchmarks.peer_bench.catalogue import PEERS, UnknownPeer, chosen
+from benchmarks.peer_bench.environments import PYTHON_MIN, ROOT, CannotInstall, cache_folder, install_penstock
+
+INSIDE = "--inside"
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench-peers", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--peers", default="", help=f"which, with commas; all if left out: {', '.join(PEERS)}")
+    parser.add_argument("--jobs", type=whole, default=50_000, help="how many jobs a fast contestant drains")
+    parser.add_argument("--rounds", type=whole, default=3, help="how often everything is measured")
+    parser.add_argument("--out", type=Path, default=Path("bench-results"), help="the folder for Markdown and JSON")
+    parser.add_argument("--data", type=Path, default=None, help="the folder for the servers' data, on a real disk")
+    parser.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args(words)
+
+
+def whole(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+def main() -> None:
+    if sys.version_info < PYTHON_MIN:
+        sys.exit("Python 3.11 or newer is needed: name one, as in make bench-peers PYTHON=python3.12")
+    options = arguments(sys.argv[1:])
+    try:
+        peers = chosen(options.peers)
+    except UnknownPeer as error:
+        sys.exit(f"PEERS: {error}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if options.inside:
+        from benchmarks.peer_bench import session
+
+        sys.exit(session.run(peers, options.jobs, options.rounds, options.out, options.data))
+    print(f"Installing penstock from this checkout into {cache_folder()}", file=sys.stderr, flush=True)
+    try:
+        program = str(install_penstock().program)
+    except CannotInstall as error:
+        sys.exit(f"penstock could not be installed: {error}")
+    os.chdir(ROOT)
+    os.execv(program, [program, "-m", "benchmarks.peers", INSIDE, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("stopped; servers and their data are removed")
