@@ -6,12 +6,15 @@ from typing import Any
 
 import psycopg
 
+from penstock.store.postgres.wire import Wire
+
 
 class Statements:
-    """Everything that is executed by psycopg from now on, and the BEGIN and COMMIT of each transaction block."""
+    """Everything that is executed by the engine or psycopg from now on, and the BEGIN and COMMIT of transactions."""
 
     def __init__(self) -> None:
         self.count = 0
+        self._count_calls(Wire, "ask", 1)
         for cursor in (psycopg.Cursor, psycopg.AsyncCursor):
             self._count_calls(cursor, "execute", 1)
         for connection in (psycopg.Connection, psycopg.AsyncConnection):
