@@ -31,6 +31,7 @@ from penstock.worker.outage import FATAL, Patience
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Stop
 from penstock.worker.settings import Lifespan, WorkerSettings
+from penstock.worker.switching import quick_switching
 from penstock.worker.watchdog import Watchdog
 
 SIGNAL_SECONDS = 0.1
@@ -140,7 +141,8 @@ class Worker:
                 try:
                     await crew.open()
                     self._starting = None
-                    await self._work(crew, listener, heartbeat)
+                    with quick_switching():
+                        await self._work(crew, listener, heartbeat)
                 finally:
                     await crew.close()
         except asyncio.CancelledError:
