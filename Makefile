@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt bench bench-peers clean
+.PHONY: help demo test check fmt bench bench-peers bench-growth clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,12 @@ bench: $(RUNTIME) ## Measure this machine: penstock against bare SQLite, on a fi
 bench-peers: ## Measure penstock beside other job queues: PEERS=pgqueuer,huey JOBS=50000 ROUNDS=3 OUT=folder DATA=folder
 	@$(PYTHON) -m benchmarks.peers $(if $(PEERS),--peers "$(PEERS)") $(if $(JOBS),--jobs "$(JOBS)") \
 		$(if $(ROUNDS),--rounds "$(ROUNDS)") $(if $(OUT),--out "$(OUT)") $(if $(DATA),--data "$(DATA)")
+
+bench-growth: ## Measure how the cost per job grows, with plots: CURVES=waiting,history ENGINES=sqlite SIZE=full MINUTES=30 PLOTS=folder
+	@$(PYTHON) -m benchmarks.growth $(if $(CURVES),--curves "$(CURVES)") $(if $(ENGINES),--engines "$(ENGINES)") \
+		$(if $(SIZE),--size "$(SIZE)") $(if $(ROUNDS),--rounds "$(ROUNDS)") $(if $(MINUTES),--minutes "$(MINUTES)") \
+		$(if $(OUT),--out "$(OUT)") $(if $(PLOTS),--plots "$(PLOTS)") $(if $(DATA),--data "$(DATA)") \
+		$(if $(REPLOT),--replot "$(REPLOT)")
 
 clean: ## Remove the virtual environment, caches and bench files
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build dist

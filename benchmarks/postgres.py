@@ -4,8 +4,8 @@
 
 ADDRESS is that of a private server, alone on the machine, on a real disk: postgresql://user@host:5433/database.
 Every cell works in schemas of its own and drops them. Prints one JSON line per cell, and on stderr a line for people.
-Without cells all are measured but the long ones; ten million jobs need up to 8 GB of disk. --small only tries the
-script: its figures mean nothing. The cells:
+Without cells all are measured but the long ones. --small only tries the script: its figures mean nothing. How the cost
+grows, with a backlog, history, a held snapshot or many types, is measured by make bench-growth. The cells:
 
 """
 
@@ -29,11 +29,11 @@ from penstock.store.open import SqliteAddress, parse_address
 CELLS: dict[str, Callable[[Run], None]] = {
     cell.__name__: cell
     for cell in (
-        drains.drain1, drains.drain2, claims.backlog, claims.arrivals, claims.snapshot, claims.writer, drains.history,
-        drains.history10m, drains.retention, claims.cost, workers.pickup, workers.idle, drains.lanes, workers.memory,
+        drains.drain1, drains.drain2, claims.arrivals, claims.writer, drains.retention, claims.cost, workers.pickup,
+        workers.idle, workers.memory,
     )
 }  # fmt: skip
-LONG = {"history10m", "memory"}
+LONG = {"memory"}
 SAFE = {"fsync": "on", "synchronous_commit": "on"}
 
 

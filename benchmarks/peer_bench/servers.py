@@ -45,7 +45,7 @@ def real_disk(candidates: Sequence[Path]) -> Path:
             refused.append(f"{folder} {reason}")
         else:
             return folder.resolve()
-    raise NoPlace(f"{'; '.join(refused)}: name a folder on a real disk, as in make bench-peers DATA=/var/tmp")
+    raise NoPlace(f"{'; '.join(refused)}: name a folder on a real disk, as in DATA=/var/tmp")
 
 
 def _refusal(folder: Path) -> str | None:

@@ -26,7 +26,7 @@ from penstock.cli.bench.raw_postgres import RawPostgres
 from penstock.cli.bench.workers import Child
 from penstock.cli.loop import new_event_loop
 from penstock.store.postgres.address import parse
-from postgres_cells.jobs import many_types, one_in_ten_fails
+from postgres_cells.jobs import one_in_ten_fails
 from postgres_cells.statements import Statements
 
 LOAD_TICK_SECONDS = 0.05
@@ -90,14 +90,6 @@ def cycle(address: str, batch: int) -> None:
     raw.close()
 
 
-def types(address: str, count: int) -> None:
-    """A worker that drains jobs of so many types."""
-    app = App(address)
-    many_types(app, count)
-    _work(app, burst=True)
-    _say("done")
-
-
 def serve(address: str, _: int) -> None:
     """A worker that tells on every line what it has used."""
     statements = Statements()
@@ -148,7 +140,7 @@ def _say(word: str) -> None:
     sys.stdout.flush()
 
 
-MODES: dict[str, Callable[[str, int], None]] = {"cycle": cycle, "types": types, "serve": serve, "load": load}
+MODES: dict[str, Callable[[str, int], None]] = {"cycle": cycle, "serve": serve, "load": load}
 
 if __name__ == "__main__":
     logging.disable(logging.ERROR)

@@ -1,69 +1,26 @@
-"""What a claim and a finish cost through the store itself: with a backlog, beside long transactions, in statements."""
+"""What a claim and a finish cost through the store itself: after arrivals, beside a long transaction, in statements."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
 import psycopg
+from growth_curves.hands import Hands, in_loop
 
-from penstock.cli.bench.jobs import ARGUMENTS
-from penstock.cli.loop import new_event_loop
 from penstock.domain.errors import StoreError
-from penstock.store.params import Claimed, ClaimJobs, Completed, FinishJobs, History, RegisterWorker
-from postgres_cells.bed import Bed, Run, median, new_bed, progress, ratio, report, spread
+from penstock.store.params import Claimed, History
+from postgres_cells.bed import Bed, Run, median, new_bed, ratio, report, spread
 from postgres_cells.statements import Statements
 
 T = TypeVar("T")
-TURNS = 10
 WARM = 5
 WARM_ROUNDS = 2
 BATCH = 200
-FIRST = 0
-"""Under this stands how long the first claim of a new connection took."""
 KEPT: tuple[History, ...] = ("default", "none")
-
-
-class Hands:
-    """A worker's dealings with the store, in one event loop: one connection for claims, others for the rest."""
-
-    def __init__(self, bed: Bed) -> None:
-        self._app = bed.bench.app
-        self._noop = bed.bench.noop
-        self._session = 0
-
-    async def register(self) -> Hands:
-        self._session = await self._app.store.register_worker(
-            RegisterWorker(
-                worker_id=f"bench-{secrets.token_hex(4)}", host="bench", pid=1, version="0", slots=BATCH,
-                stale_after=3600.0,
-            )
-        )  # fmt: skip
-        return self
-
-    async def enqueue(self, count: int) -> None:
-        await self._app.aenqueue_many(self._noop.bind(*ARGUMENTS) for _ in range(count))
-
-    async def claim(self, limit: int) -> Claimed:
-        """All of them, or the cell means nothing."""
-        claimed = await self._app.store.claim_jobs(ClaimJobs(self._session, limit))
-        if len(claimed.jobs) != limit:
-            raise SystemExit(f"a claim of {limit} gave {len(claimed.jobs)}, although enough jobs wait")
-        return claimed
-
-    async def finish(self, claimed: Claimed, history: History = "default") -> None:
-        done = [Completed(job.token, claimed.claimed_at) for job in claimed.jobs]
-        if lost := await self._app.store.finish_jobs(FinishJobs(done, history=history)):
-            raise SystemExit(f"{len(lost)} of {len(done)} jobs were lost between claim and finish")
-
-
-def in_loop(work: Coroutine[Any, Any, T]) -> T:
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(work)
 
 
 async def _timed_ms(work: Awaitable[T]) -> tuple[float, T]:
@@ -72,60 +29,7 @@ async def _timed_ms(work: Awaitable[T]) -> tuple[float, T]:
     return (time.perf_counter() - begun) * 1000, result
 
 
-# With a backlog
-
-
-def backlog(run: Run) -> None:
-    """Claim times with 1M and 10M waiting against 10,000, in turn; what is claimed is enqueued again."""
-    few_jobs = run.size(10_000, 1_000)
-    levels = run.size((1_000_000, 10_000_000), (5_000, 20_000))
-    with new_bed(run) as few, new_bed(run) as many:
-        few.fill_waiting(few_jobs)
-        for level in levels:
-            many.fill_waiting(level - many.rows)
-            progress(f"claims with {level:,} waiting")
-            _report_backlog(level, few_jobs, in_loop(_claims_in_turn(run, {"few": few, "many": many})))
-
-
-async def _claims_in_turn(run: Run, beds: dict[str, Bed]) -> dict[str, dict[int, list[float]]]:
-    hands = {name: await Hands(bed).register() for name, bed in beds.items()}
-    found: dict[str, dict[int, list[float]]] = {name: {} for name in beds}
-    for name, hand in hands.items():
-        found[name][FIRST] = await _claim_times_ms(hand, 1, 1)
-        await _claim_times_ms(hand, 1, WARM)
-    for batch, each in ((1, run.size(100, 3)), (100, run.size(50, 3))):
-        for _ in range(TURNS):
-            for name, hand in hands.items():
-                found[name].setdefault(batch, []).extend(await _claim_times_ms(hand, batch, each))
-    return found
-
-
-async def _claim_times_ms(hands: Hands, batch: int, count: int) -> list[float]:
-    times = []
-    for _ in range(count):
-        taken_ms, claimed = await _timed_ms(hands.claim(batch))
-        times.append(taken_ms)
-        await hands.finish(claimed)
-        await hands.enqueue(batch)
-    return times
-
-
-def _report_backlog(level: int, few_jobs: int, found: dict[str, dict[int, list[float]]]) -> None:
-    figures: dict[str, Any] = {}
-    for batch in (1, 100):
-        few, many = (spread(found[name][batch]) for name in ("few", "many"))
-        figures[f"claim_{batch}"] = {
-            "few": few, "many": many, "p50_ratio": ratio(many["p50_ms"], few["p50_ms"]),
-            "p99_ratio": ratio(many["p99_ms"], few["p99_ms"]), "claims": len(found["many"][batch]),
-        }  # fmt: skip
-    first = {name: round(times[FIRST][0], 1) for name, times in found.items()}
-    readable = "; ".join(
-        f"claims of {batch}: p50 {one['many']['p50_ms']} ms ({one['p50_ratio']} ×), "
-        f"p99 {one['many']['p99_ms']} ms ({one['p99_ratio']} ×)"
-        for batch, one in ((batch, figures[f"claim_{batch}"]) for batch in (1, 100))
-    )
-    report("backlog", f"{level:,} waiting against {few_jobs:,}: {readable}; first claim {first['many']} ms",
-           waiting=level, against=few_jobs, first_claim_ms=first, **figures)  # fmt: skip
+# After many arrivals
 
 
 def arrivals(run: Run) -> None:
@@ -138,7 +42,7 @@ def arrivals(run: Run) -> None:
 
 
 async def _after_arrivals(bed: Bed, count: int) -> dict[str, Any]:
-    hands = await Hands(bed).register()
+    hands = await Hands(bed.bench).register()
     await hands.enqueue(WARM)
     for _ in range(WARM):
         await hands.finish(await hands.claim(1))
@@ -154,25 +58,22 @@ async def _after_arrivals(bed: Bed, count: int) -> dict[str, Any]:
     return figures
 
 
-# Beside long transactions
-
-
-def snapshot(run: Run) -> None:
-    """While another connection holds a REPEATABLE READ snapshot."""
-    _churn(run, "snapshot", _held_snapshot)
+# Beside a long transaction
 
 
 def writer(run: Run) -> None:
     """While a transaction that has written stays open."""
-    _churn(run, "writer", _held_transaction)
-
-
-@contextlib.contextmanager
-def _held_snapshot(bed: Bed) -> Iterator[None]:
-    with psycopg.connect(bed.parsed.conninfo) as holder:
-        holder.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        holder.execute("SELECT count(*) FROM pg_class")
-        yield
+    rounds, jobs = run.size(20, 4), run.size(10_000, 1_000)
+    with new_bed(run) as bed:
+        found = in_loop(_rounds(bed, rounds, jobs))
+    ends = max(1, rounds // 4)
+    rates, enqueued, claims = found["drain"], found["enqueue"], found["claim_p50_ms"]
+    several = {name: ratio(median(found[name][-ends:]), median(found[name][:ends])) for name in found}
+    report("writer", f"{rates[0]:,.0f}/s in the first {jobs:,}, {rates[-1]:,.0f}/s in the last of {rounds * jobs:,}: "
+           f"{ratio(rates[-1], rates[0])} × (median of {ends} rounds: {several['drain']} ×); "
+           f"claim p50 {claims[0]} → {claims[-1]} ms; enqueue {enqueued[0]:,.0f}/s → {enqueued[-1]:,.0f}/s",
+           jobs=rounds * jobs, batch=BATCH, first=rates[0], last=rates[-1], ratio=ratio(rates[-1], rates[0]),
+           medians_of=ends, ratio_of_medians=several, rounds=found)  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -183,30 +84,14 @@ def _held_transaction(bed: Bed) -> Iterator[None]:
         holder.rollback()
 
 
-def _churn(run: Run, cell: str, held: Callable[[Bed], contextlib.AbstractContextManager[None]]) -> None:
-    rounds, jobs = run.size(20, 4), run.size(10_000, 1_000)
-    with new_bed(run) as bed:
-        found = in_loop(_rounds(bed, rounds, jobs, held))
-    ends = max(1, rounds // 4)
-    rates, enqueued, claims = found["drain"], found["enqueue"], found["claim_p50_ms"]
-    several = {name: ratio(median(found[name][-ends:]), median(found[name][:ends])) for name in found}
-    report(cell, f"{rates[0]:,.0f}/s in the first {jobs:,}, {rates[-1]:,.0f}/s in the last of {rounds * jobs:,}: "
-           f"{ratio(rates[-1], rates[0])} × (median of {ends} rounds: {several['drain']} ×); "
-           f"claim p50 {claims[0]} → {claims[-1]} ms; enqueue {enqueued[0]:,.0f}/s → {enqueued[-1]:,.0f}/s",
-           jobs=rounds * jobs, batch=BATCH, first=rates[0], last=rates[-1], ratio=ratio(rates[-1], rates[0]),
-           medians_of=ends, ratio_of_medians=several, rounds=found)  # fmt: skip
-
-
-async def _rounds(
-    bed: Bed, rounds: int, jobs: int, held: Callable[[Bed], contextlib.AbstractContextManager[None]]
-) -> dict[str, list[float]]:
+async def _rounds(bed: Bed, rounds: int, jobs: int) -> dict[str, list[float]]:
     """Jobs per second enqueued in bulk, and claimed and finished; the median time of a claim; by round."""
-    hands = await Hands(bed).register()
+    hands = await Hands(bed.bench).register()
     found: dict[str, list[float]] = {"enqueue": [], "drain": [], "claim_p50_ms": []}
     bed.settle()
     for _ in range(WARM_ROUNDS):
         await _round(hands, jobs, {name: [] for name in found})
-    with held(bed):
+    with _held_transaction(bed):
         for _ in range(rounds):
             await _round(hands, jobs, found)
     return found
@@ -255,7 +140,7 @@ async def _phases(
     bed: Bed, statements: Statements, batch: int, times: int, history: History
 ) -> dict[str, dict[str, float]]:
     """All are enqueued, then all claimed, then all finished: each of the three has its own bytes."""
-    hands = await Hands(bed).register()
+    hands = await Hands(bed.bench).register()
     claimed: list[Claimed] = []
     await hands.enqueue(1)
     await hands.finish(await hands.claim(1))  # The connections are there, the statements prepared.

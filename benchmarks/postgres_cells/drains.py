@@ -1,4 +1,4 @@
-"""How fast worker processes drain: beside the bare driver, beside history, while it is pruned, over many types."""
+"""How fast worker processes drain: beside the bare driver, and while history is pruned."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from penstock.cli.bench.jobs import ARGUMENTS
 from penstock.cli.bench.raw_postgres import RawPostgres
 from penstock.cli.bench.workers import drain_seconds
 from penstock.store.params import History, PruneJobs
 from postgres_cells.bed import Bed, Run, median, new_bed, progress, ratio, report
 from postgres_cells.child import started
-from postgres_cells.jobs import many_types
 
 ROUNDS = 3
 BATCHES = (100, 500)
@@ -72,30 +70,6 @@ def _bare_per_s(bare: RawPostgres, bed: Bed, jobs: int, batch: int, processes: i
     bare.fill(jobs)
     with started(bed.address, "cycle", batch, processes) as children:
         return jobs / drain_seconds(children)
-
-
-def history(run: Run) -> None:
-    """With a million finished jobs against none."""
-    _history(run, "history", run.size(1_000_000, 5_000))
-
-
-def history10m(run: Run) -> None:
-    """With ten million finished jobs against none; long."""
-    _history(run, "history10m", run.size(10_000_000, 10_000))
-
-
-def _history(run: Run, cell: str, kept: int) -> None:
-    jobs = run.size(30_000, 1_000)
-    found: dict[str, list[float]] = {"none": [], "long": []}
-    with new_bed(run) as none, new_bed(run) as long:
-        long.fill_finished(kept, OLD_DAYS)
-        for bed in (none, long):
-            bed.drained_per_s(max(1, jobs // 10))  # Also the one job that a fill leaves behind.
-        for round_ in range(ROUNDS):
-            progress(f"round {round_ + 1} of {ROUNDS}")
-            found["none"].append(none.drained_per_s(jobs))
-            found["long"].append(long.drained_per_s(jobs))
-    _compare(cell, found, f"beside {kept:,} finished jobs", "beside none", jobs=jobs, finished=kept)
 
 
 def retention(run: Run) -> None:
@@ -158,29 +132,3 @@ def _compare(cell: str, found: dict[str, list[float]], what: str, against: str, 
     base_rate, rate = round(median(base)), round(median(rates))
     report(cell, f"{rate:,}/s {what}, {base_rate:,}/s {against}: {ratio(rate, base_rate)} ×", **settings,
            per_s={base_name: base_rate, name: rate}, ratio=ratio(rate, base_rate), rounds=_whole(found))  # fmt: skip
-
-
-def lanes(run: Run) -> None:
-    """The same number of jobs, of one type or spread over up to a thousand."""
-    jobs, counts = run.size((20_000, (1, 10, 100, 1000)), (1_000, (1, 10, 100)))
-    found: dict[int, list[float]] = {count: [] for count in counts}
-    with ExitStack() as stack:
-        beds = {count: stack.enter_context(new_bed(run)) for count in counts}
-        for round_ in range(ROUNDS):
-            progress(f"round {round_ + 1} of {ROUNDS}")
-            for count, bed in beds.items():
-                found[count].append(_types_drained_per_s(bed, jobs, count, known=round_ > 0))
-    rates = {count: round(median(values)) for count, values in found.items()}
-    ratios = {count: ratio(rate, rates[1]) for count, rate in rates.items()}
-    readable = ", ".join(f"{count:,} types {rate:,}/s ({ratios[count]} ×)" for count, rate in rates.items())
-    report("lanes", readable, jobs=jobs, per_s=rates, ratios=ratios, rounds=_whole(found))
-
-
-def _types_drained_per_s(bed: Bed, jobs: int, count: int, known: bool) -> float:
-    if not known:  # One job of each, so that the server knows their lanes when it fills.
-        bed.bench.app.enqueue_many(job.bind(*ARGUMENTS) for job in many_types(bed.bench.app, count))
-    bed.fill_waiting(jobs - bed.left())
-    with started(bed.address, "types", count) as children:
-        seconds = drain_seconds(children)
-    bed.expect_empty()
-    return jobs / seconds

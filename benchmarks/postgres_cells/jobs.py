@@ -1,4 +1,4 @@
-"""Jobs that only some cells need, declared alike by those who enqueue and by the worker processes."""
+"""A job that only some cells need, declared alike by those who enqueue and by the worker processes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,6 @@ from penstock import App, Fixed
 from penstock.jobtype import JobType
 
 AnyJob = JobType[Any, Any, Any, Any]
-
-
-def many_types(app: App, count: int) -> list[AnyJob]:
-    """So many types, all of which do nothing."""
-
-    async def noop(to: str, subject: str, body: str) -> None:
-        pass
-
-    return [app.job(name=f"penstock.bench.lane{n}")(noop) for n in range(count)]
 
 
 def one_in_ten_fails(app: App) -> AnyJob:

@@ -139,7 +139,7 @@ class Shell:
         os.close(slave)
         if answer:
             os.write(master, answer.encode())
-        shown = _read_terminal(master)
+        shown = read_terminal(master)
         return Outcome(process.wait(DEADLINE_SECONDS), shown, "")
 
     def close(self) -> None:
@@ -152,11 +152,12 @@ class Shell:
                     stream.close()
 
 
-def _read_terminal(master: int) -> str:
+def read_terminal(master: int, until: str | None = None, then: Callable[[], None] = lambda: None) -> str:
+    """All that a terminal is shown, to its end. When `until` was seen, `then` is called, once."""
     shown = b""
-    until = time.monotonic() + DEADLINE_SECONDS
+    ends = time.monotonic() + DEADLINE_SECONDS
     with os.fdopen(master, "rb", buffering=0) as terminal:
-        while select.select([terminal], [], [], max(0.0, until - time.monotonic()))[0]:
+        while select.select([terminal], [], [], max(0.0, ends - time.monotonic()))[0]:
             try:
                 chunk = terminal.read(65536)
             except OSError:  # how Linux says that the other side has closed
@@ -164,6 +165,9 @@ def _read_terminal(master: int) -> str:
             if not chunk:
                 break
             shown += chunk
+            if until is not None and until in shown.decode(errors="replace"):
+                until = None
+                then()
     return shown.decode()
 
 

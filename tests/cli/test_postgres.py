@@ -14,9 +14,13 @@ import pytest
 
 from penstock import App, Unique
 from penstock.cli.bench import parts
+from penstock.cli.bench.place import bench_store
+from penstock.cli.bench.raw_postgres import RawPostgres
+from penstock.store.disk import file_system
 from penstock.store.postgres import link
+from penstock.store.postgres.address import parse
 from tests.cli.conftest import DEADLINE_SECONDS, TASKS, Call, Shell, run_all
-from tests.cli.test_bench import RATES
+from tests.cli.test_bench import RATES, SHORT
 from tests.postgres.binaries import programs
 from tests.postgres.private import HOST
 from tests.postgres.server import Server, shared
@@ -219,14 +223,12 @@ def test_doctor_finds_that_the_server_is_down(call: Call, impatient: None) -> No
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "ROUNDS", 1)
-    monkeypatch.setattr(parts, "PROBES", 3)
-    monkeypatch.setattr(parts, "PROBE_GAP_SECONDS", 0.0)
-    monkeypatch.setattr(parts, "BULK", 300)
+    for name, value in SHORT.items():
+        monkeypatch.setattr(parts, name, value)
 
 
 def test_bench_reports_the_same_figures_and_leaves_nothing_behind(call: Call, server: Server, short: None) -> None:
-    outcome = call("bench", "--jobs", "200", "--raw", "--json", "--store", with_password(server.url()))
+    outcome = call("bench", "--jobs", "200", "--rounds", "1", "--raw", "--json", "--store", with_password(server.url()))
     assert (outcome.code, outcome.err) == (0, "")
     figures = outcome.json
     for name in (*RATES, "enqueue_concurrent_per_s"):
@@ -238,6 +240,11 @@ def test_bench_reports_the_same_figures_and_leaves_nothing_behind(call: Call, se
     assert settings["server_version"].startswith("18")
     assert (settings["fsync"], settings["synchronous_commit"]) == ("off", "on")
     assert settings["driver"].startswith("psycopg 3")
+    assert settings["server"] == "this machine"
+    assert settings["round_trip_ms"] > 0
+    [note] = figures["notes"]
+    assert note.startswith("unsafe: not comparable: fsync and full_page_writes off")
+    assert "ALTER SYSTEM SET fsync = on" in note
     assert SECRET not in outcome.out
     assert schemas(server, settings["schema"]) == []
 
@@ -246,9 +253,10 @@ def test_bench_with_two_processes_and_no_history_in_a_schema_that_it_is_given(
     call: Call, server: Server, schema: str, short: None
 ) -> None:
     address = server.url(schema=schema)
-    outcome = call("bench", "--jobs", "100", "--processes", "2", "--history", "none", "--store", address)
+    options = ("--jobs", "100", "--rounds", "1", "--processes", "2", "--history", "none")
+    outcome = call("bench", *options, "--store", address)
     assert (outcome.code, outcome.err) == (0, "")
-    for words in ("drain, async handlers", "history: none", "processes: 2", f"schema: {schema}"):
+    for words in ("drain, async handlers", "history: none", "processes: 2", f"schema: {schema}", "note: unsafe"):
         assert words in outcome.out
     assert schemas(server, schema) == []
 
@@ -273,3 +281,30 @@ def test_an_interrupted_bench_drops_its_schema(shell: Shell, server: Server, sch
     outcome = program.end()
     assert (outcome.code, "Traceback" in outcome.err) == (130, False), outcome
     assert schemas(server, schema) == []
+
+
+def test_a_server_behind_a_unix_socket_is_this_machine_and_its_disk_is_stated(server: Server) -> None:
+    with bench_store(server.socket_url()) as place:
+        settings = place.settings()
+    assert settings["server"] == "this machine"
+    assert settings["file_system"] == (file_system(str(server.folder.path)) or "unknown")
+
+
+def test_a_role_that_may_not_see_where_the_data_is_gets_all_other_settings(server: Server, role: str) -> None:
+    server.execute(f'GRANT CREATE ON DATABASE postgres TO "{role}"')
+    with bench_store(server.url(user=role)) as place:
+        settings = place.settings()
+    assert "disk_flush_ms" not in settings
+    assert "file_system" not in settings
+    assert settings["full_page_writes"] == "off"
+
+
+def test_the_bare_driver_moves_exactly_the_rows_that_it_is_timed_with(server: Server, schema: str) -> None:
+    server.execute(f"CREATE SCHEMA {schema}")
+    raw = RawPostgres(parse(server.url()), schema)
+    raw.insert_single(3)
+    raw.fill(7)
+    assert raw.drain(3) == 7
+    assert raw.cycle(5, 2) > 0
+    assert raw.drain(3) == 0
+    raw.close()

@@ -5,18 +5,34 @@ Each figure is the median of interleaved rounds, because machines drift: compare
 
 from __future__ import annotations
 
-from typing import Any
-
 from penstock.store.params import History
 
 
-def run(jobs: int, processes: int, history: str, raw: bool, as_json: bool, store: str | None) -> None:
+def run(
+    jobs: int, rounds: int, processes: int, history: str, raw: bool, as_json: bool, out: str | None, store: str | None
+) -> None:
     """Measure and print. The worker processes are children of this one; everything is removed at the end."""
-    from penstock.cli.bench.parts import measure
+    from penstock.cli.bench.files import refuse_unwritable, write
     from penstock.cli.bench.place import bench_store
     from penstock.cli.bench.report import print_report
+    from penstock.cli.bench.rounds import Order, measure
 
     kept: dict[str, History] = {"all": "all", "default": "default", "failures": "failures", "none": "none"}
+    if out is not None:
+        refuse_unwritable(out)
     with bench_store(store) as place:
-        figures: dict[str, Any] = measure(place, jobs, processes, kept[history], raw, quiet=as_json)
-    print_report(figures, as_json)
+        document = measure(place, Order(jobs, rounds, processes, kept[history], raw), quiet=as_json)
+    try:
+        if out is not None:
+            write(out, document)
+    finally:  # What took minutes to find is shown, even if it cannot be written.
+        print_report(document, as_json)
+
+
+def run_comparison(before: str, after: str, as_json: bool) -> None:
+    """Print what two files of --out or --json say, side by side."""
+    from penstock.cli.bench.comparison import compare_runs
+    from penstock.cli.bench.comparison_report import print_comparison
+    from penstock.cli.bench.files import read
+
+    print_comparison(compare_runs(read(before), read(after)), as_json)

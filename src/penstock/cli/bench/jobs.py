@@ -15,6 +15,8 @@ Arguments = tuple[str, str, str]
 ARGUMENTS: Arguments = (TO, SUBJECT, BODY)
 PAYLOAD = '{{"to":"{}","subject":"{}","body":"{}"}}'.format(*ARGUMENTS)
 APART = "penstock.bench.apart"
+WARM = 20
+"""So many jobs go ahead of what is timed: files and connections are open then, statements prepared, code imported."""
 PROBE_GAP_SECONDS = 0.02
 """Between pickups all is idle, ours and the bare driver's alike: both must wake a machine that has gone to sleep."""
 ADDRESS, HISTORY = "BENCH_STORE", "BENCH_HISTORY"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from penstock.cli.bench.machine import disk_flush_ms
 from penstock.domain.errors import ConfigError
 from penstock.store.disk import IN_MEMORY, file_system
 from penstock.store.open import SqliteAddress, parse_address
@@ -48,6 +49,10 @@ class Place(Protocol):
         """What of this place the figures depend on."""
         ...
 
+    def notes(self, settings: dict[str, Any]) -> list[str]:
+        """What a reader of the figures must know of these settings, such as that they are not safe."""
+        ...
+
     def settle(self) -> None:
         """Before a drain: what the engine itself would do about many new rows, were there a minute of quiet."""
         ...
@@ -70,7 +75,7 @@ def bench_store(address: str | None) -> Iterator[Place]:
 def _made(address: str) -> Place:
     parsed = parse_address(address)
     if isinstance(parsed, SqliteAddress):
-        return SqlitePlace(address, os.path.abspath(parsed.path))
+        return SqlitePlace(parsed)
     from penstock.cli.bench.place_postgres import PostgresPlace
 
     return PostgresPlace(parsed)
@@ -79,21 +84,32 @@ def _made(address: str) -> Place:
 class SqlitePlace:
     """A file that does not exist yet, on a real disk."""
 
-    def __init__(self, address: str, path: str) -> None:
+    def __init__(self, parsed: SqliteAddress) -> None:
+        path = os.path.abspath(parsed.path)
         if os.path.exists(path):
             raise ConfigError(
                 f"{path} exists: a benchmark needs a store of its own; name a file that does not exist yet"
             )
-        self._kind = file_system(os.path.dirname(path))
+        self._folder = os.path.realpath(os.path.dirname(path))
+        self._kind = file_system(self._folder)
         if self._kind in IN_MEMORY:
             raise ConfigError(
-                f"{path} is on {self._kind}, in memory, where syncs cost nothing: name a file on a real disk"
+                f"{path} is on {self._kind}, in memory, where syncs cost nothing: name a file on a real disk, as in "
+                "--store sqlite:////var/lib/app/bench.db"
             )
-        self.address = address
+        self.address = parsed.shown
         self._path = path
+        self._synchronous = parsed.synchronous
 
     def settings(self) -> dict[str, Any]:
-        return {"file_system": self._kind or "unknown"}
+        return {"file_system": self._kind or "unknown", "disk_flush_ms": disk_flush_ms(self._folder)}
+
+    def notes(self, settings: dict[str, Any]) -> list[str]:
+        if self._synchronous == "full":
+            return []
+        return [
+            "less safe, so not comparable with full sync: leave ?synchronous= out of the address for figures that are"
+        ]
 
     def settle(self) -> None:
         """SQLite does nothing by itself."""
@@ -101,7 +117,7 @@ class SqlitePlace:
     def bare(self) -> Bare:
         from penstock.cli.bench.raw import RawSqlite
 
-        return RawSqlite(self._path)
+        return RawSqlite(self._path, self._synchronous)
 
     def remove(self) -> None:
         for name in (self._path, f"{self._path}-wal", f"{self._path}-shm", f"{self._path}-lock"):

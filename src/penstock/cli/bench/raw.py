@@ -7,10 +7,12 @@ import os
 import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from typing import Literal
 
 import apsw
 
-from penstock.cli.bench.jobs import PAYLOAD
+from penstock.cli.bench.jobs import PAYLOAD, PROBE_GAP_SECONDS, WARM
+from penstock.cli.bench.workers import deaf_to_interrupts
 from penstock.cli.loop import new_event_loop
 from penstock.worker.settings import cores
 
@@ -32,14 +34,19 @@ UPDATE job SET state = 1 WHERE id IN (
 
 
 class RawSqlite:
-    """One table, one index, apsw, WAL and full sync."""
+    """One table, one index, apsw, WAL and the durability of the store beside it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, synchronous: Literal["full", "normal"]) -> None:
         self._path = f"{path}-raw"
+        self._synchronous = synchronous
         self._remove()
-        self._db = apsw.Connection(self._path)
-        self._db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+        self._db = self._connect()
         self._db.execute(_SCHEMA)
+
+    def _connect(self) -> apsw.Connection:
+        db = apsw.Connection(self._path)
+        db.execute(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {self._synchronous}").fetchall()
+        return db
 
     def close(self) -> None:
         self._db.close()
@@ -52,16 +59,21 @@ class RawSqlite:
 
     def insert_single(self, count: int) -> tuple[float, float]:
         """The driver knows no async code: one figure for both."""
+        self._insert_one_by_one(WARM)
         begun = time.perf_counter()
-        for _ in range(count):
-            self._db.execute(_INSERT, (PAYLOAD,))
+        self._insert_one_by_one(count)
         rate = count / (time.perf_counter() - begun)
         return rate, rate
+
+    def _insert_one_by_one(self, count: int) -> None:
+        for _ in range(count):
+            self._db.execute(_INSERT, (PAYLOAD,))
 
     def insert_concurrent(self, callers: int, each: int) -> float | None:
         return None
 
     def insert_bulk(self, count: int) -> float:
+        self._insert_one_by_one(1)
         begun = time.perf_counter()
         self._db.execute("BEGIN IMMEDIATE")
         self._db.executemany(_INSERT, ((PAYLOAD,) for _ in range(count)))
@@ -69,29 +81,35 @@ class RawSqlite:
         return count / (time.perf_counter() - begun)
 
     def cycle(self, count: int, batch: int) -> float:
+        self.insert_bulk(WARM)
+        self._drain(batch)
         self.insert_bulk(count)
-        done = 0
         begun = time.perf_counter()
+        return self._drain(batch) / (time.perf_counter() - begun)
+
+    def _drain(self, batch: int) -> int:
+        done = 0
         while rows := self._db.execute(_CLAIM, (time.time(), batch)).fetchall():
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany("UPDATE job SET state = 2 WHERE id = ?", [(row[0],) for row in rows])
             self._db.execute("COMMIT")
             done += len(rows)
-        return done / (time.perf_counter() - begun)
+        return done
 
     def pickup_ms(self, count: int) -> list[float]:
         """Insert, notice by the change counter without sleeping, claim: the floor for a wake-up through the file."""
-        other = apsw.Connection(self._path)
-        other.execute("PRAGMA synchronous = FULL")
+        other = self._connect()
         found: list[float] = []
-        for _ in range(count):
+        for probe in range(count + WARM):
+            time.sleep(PROBE_GAP_SECONDS)
             seen = other.execute("PRAGMA data_version").get
             begun = time.perf_counter()
             self._db.execute(_INSERT, (PAYLOAD,))
             while other.execute("PRAGMA data_version").get == seen:
                 pass
             other.execute(_CLAIM, (time.time(), 1)).fetchall()
-            found.append((time.perf_counter() - begun) * 1000)
+            if probe >= WARM:
+                found.append((time.perf_counter() - begun) * 1000)
         other.close()
         return found
 
@@ -99,22 +117,25 @@ class RawSqlite:
 def thread_pool(count: int) -> float:
     """Plain functions through asyncio and a pool of 50 threads, with nothing stored."""
     with ThreadPoolExecutor(THREADS) as pool:
-        return _through(pool, count, warm=0)
+        return _through(pool, count)
 
 
 def process_pool(count: int) -> float:
-    """The same through a pool of processes, as many as there are cores, spawned before the clock starts."""
+    """The same through a pool of processes, as many as there are cores, spawned and tried before the clock starts."""
     with ProcessPoolExecutor(cores(), get_context("spawn")) as pool:
-        return _through(pool, count, warm=2 * cores())
+        with deaf_to_interrupts():
+            tried = [pool.submit(_nothing) for _ in range(2 * cores())]
+        for one in tried:
+            one.result()
+        return _through(pool, count)
 
 
-def _through(pool: Executor, count: int, warm: int) -> float:
+def _through(pool: Executor, count: int) -> float:
     async def call(times: int) -> None:
         loop = asyncio.get_running_loop()
         await asyncio.gather(*(loop.run_in_executor(pool, _nothing) for _ in range(times)))
 
     async def drain() -> float:
-        await call(warm)
         begun = time.perf_counter()
         for start in range(0, count, 500):
             await call(min(500, count - start))

@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.bench.jobs import PAYLOAD, PROBE_GAP_SECONDS
+from penstock.cli.bench.jobs import PAYLOAD, PROBE_GAP_SECONDS, WARM
 from penstock.cli.loop import new_event_loop
 from penstock.domain.errors import PenstockError
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 ROWS_PER_STATEMENT = 1000
 WAKE_SECONDS_MAX = 10.0
-WARM = 5
-"""So many first pickups are not counted: statements are prepared on the way."""
 
 _SCHEMA = """
 CREATE TABLE {table} (
@@ -66,9 +64,14 @@ class RawPostgres:
     def insert_single(self, count: int) -> tuple[float, float]:
         insert = self._sql(_INSERT)
         cursor = self._db.cursor(binary=True)
+
+        def one_by_one(times: int) -> None:
+            for _ in range(times):
+                cursor.execute(insert, (PAYLOAD,))
+
+        one_by_one(WARM)
         begun = time.perf_counter()
-        for _ in range(count):
-            cursor.execute(insert, (PAYLOAD,))
+        one_by_one(count)
         plain = count / (time.perf_counter() - begun)
         return plain, self._by_callers(1, count)
 
@@ -76,19 +79,20 @@ class RawPostgres:
         return self._by_callers(callers, each)
 
     def _by_callers(self, callers: int, each: int) -> float:
-        """Async callers, connected before the clock starts."""
+        """Async callers, connected and tried before the clock starts."""
         insert = self._sql(_INSERT)
 
-        async def call(db: AsyncConnection[Any]) -> None:
+        async def call(db: AsyncConnection[Any], times: int) -> None:
             cursor = db.cursor(binary=True)
-            for _ in range(each):
+            for _ in range(times):
                 await cursor.execute(insert, (PAYLOAD,))
 
         async def together() -> float:
             connections = [await self._connect_async() for _ in range(callers)]
             try:
+                await asyncio.gather(*(call(db, WARM) for db in connections))
                 begun = time.perf_counter()
-                await asyncio.gather(*map(call, connections))
+                await asyncio.gather(*(call(db, each) for db in connections))
                 return callers * each / (time.perf_counter() - begun)
             finally:
                 for db in connections:
@@ -99,6 +103,7 @@ class RawPostgres:
 
     def insert_bulk(self, count: int) -> float:
         insert = self._sql(_INSERT_MANY)
+        self._db.execute(insert, ([],), binary=True)  # No row, and the statement is prepared.
         begun = time.perf_counter()
         with self._db.transaction():
             for start in range(0, count, ROWS_PER_STATEMENT):
@@ -106,6 +111,8 @@ class RawPostgres:
         return count / (time.perf_counter() - begun)
 
     def cycle(self, count: int, batch: int) -> float:
+        self.fill(WARM)
+        self.drain(batch)
         self.fill(count)
         begun = time.perf_counter()
         return self.drain(batch) / (time.perf_counter() - begun)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from penstock.cli.bench.jobs import ADDRESS, HISTORY
 from penstock.domain.errors import PenstockError
@@ -22,14 +22,15 @@ def children(address: str, history: History, count: int, mode: str) -> Iterator[
     """Worker processes that are ready to begin; ended and waited for, whatever happens."""
     command = [sys.executable, "-m", "penstock.cli.bench.child", mode]
     environment = os.environ | {ADDRESS: address, HISTORY: history}
-    started = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-        for _ in range(count)
-    ]
+    started: list[Child] = []
     try:
+        with deaf_to_interrupts():
+            started.extend(
+                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+                for _ in range(count)
+            )
         for child in started:
-            if _line(child) != "ready":
-                raise PenstockError("a worker process of the benchmark did not start")
+            _expect_line(child)
         yield started
     finally:
         for child in started:
@@ -38,11 +39,22 @@ def children(address: str, history: History, count: int, mode: str) -> Iterator[
             child.communicate()
 
 
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Processes that are started here do not hear a Ctrl-C: it is for this process, which ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def begin(started: list[Child]) -> None:
     for child in started:
         assert child.stdin is not None
-        child.stdin.write("go\n")
-        child.stdin.flush()
+        with suppress(BrokenPipeError):  # Whoever waits for it will see that it is gone.
+            child.stdin.write("go\n")
+            child.stdin.flush()
 
 
 def drain_seconds(started: list[Child]) -> float:
@@ -50,10 +62,15 @@ def drain_seconds(started: list[Child]) -> float:
     begun = time.perf_counter()
     begin(started)
     for child in started:
-        _line(child)
+        _expect_line(child)
     return time.perf_counter() - begun
 
 
-def _line(child: Child) -> str:
+def _expect_line(child: Child) -> None:
+    """Wait for the word of a process; one that ends without it makes every figure worthless."""
     assert child.stdout is not None
-    return child.stdout.readline().strip()
+    if not child.stdout.readline():
+        raise PenstockError(
+            f"a worker process of the benchmark ended with code {child.wait()} before it was done; if it wrote an "
+            "error, that is above; is there enough memory?"
+        )
