@@ -13,7 +13,7 @@ from benchmarks.growth_curves.results import NotOurs, Results
 METHOD = """\
 - A drain: the jobs are stored first, PostgreSQL's tables vacuumed and analysed; then worker processes are started. The
   rate is that of handler starts from the first to the last, so starting up is not in it. Handlers do nothing. The
-  payload is JSON of about 190 bytes; history is the default one; a worker has 50 slots.
+  payload is JSON of about 180 bytes; history is the default one; a worker has 50 slots.
 - waiting: claims of 10 jobs are timed through the store, each followed by its completion and by 10 new jobs. Then a
   worker drains as many jobs as always while the given number waits behind them, and is stopped.
 - history: the finished jobs are three days old. What a drain finishes stays beside them.

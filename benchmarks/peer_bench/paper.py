@@ -20,7 +20,7 @@ METHOD = """\
   jobs as done. Slow peers drain fewer jobs; two processes drain twice as many.
 - Pickup: from before the enqueue to the start of the handler in another process, which is idle; jobs come one by one,
   20 ms after each other, and the first 20 are dropped.
-- The handler notes the time and does nothing else. The payload is JSON of about 190 bytes.
+- The handler notes the time and does nothing else. The payload is JSON of about 180 bytes.
 - Before each peer the machine is calibrated and penstock measured, then the peer; all peers in turn, several rounds.
   Figures are medians. A ratio is penstock ÷ peer, of two turns side by side; the median of the rounds counts, since
   the machine drifts. Of pickup times, below 1 is better for penstock.

@@ -40,7 +40,7 @@ Payload = dict[str, Any]
 
 
 def payload(sent: int = 0) -> Payload:
-    """About 190 bytes of JSON. With the moment of its enqueue it is a probe of the pickup."""
+    """About 180 bytes of JSON. With the moment of its enqueue it is a probe of the pickup."""
     return {"sent": sent, "to": "someone@example.com", "subject": "hello", "body": "x" * 120}
 
 

@@ -1,4 +1,4 @@
-"""The jobs that a benchmark runs: they do nothing, with a payload of about 190 bytes."""
+"""The jobs that a benchmark runs: they do nothing, with a payload of about 180 bytes."""
 
 from __future__ import annotations
 
