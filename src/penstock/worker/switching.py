@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SWITCH_SECONDS = 0.0002
+SWITCH_SECONDS = 0.001
 
 _lock = threading.Lock()
 _before: list[float] = []
