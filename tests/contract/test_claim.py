@@ -325,3 +325,14 @@ def test_the_order_holds_over_very_many_types(world: World, open_again: OpenAgai
             got += [claim.id for claim in other.claim(rival, 30)]  # What the first handle knows has aged by now.
     got += [claim.id for claim in world.claim(session, 500)]
     assert got == expected
+
+
+@pytest.mark.parametrize("limit", [24, 60, 300])
+def test_a_type_that_has_most_of_the_jobs_gives_them_in_their_turn(world: World, session: int, limit: int) -> None:
+    """More of one type are among the first than its share of a claim that looks into many types."""
+    ids = []
+    for number in range(120):
+        world.clock.advance(1)
+        ids.append(world.add(type=f"type{number % 12}" if number % 5 == 0 else "often"))
+    got = list(itertools.chain.from_iterable(iter(lambda: [one.id for one in world.claim(session, limit)], [])))
+    assert got == ids

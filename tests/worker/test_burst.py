@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 
 import pytest
 
 from penstock import App, ConfigError, Context, Fixed, State, StoreGone
-from penstock.worker.switching import SWITCH_SECONDS
 from tests.worker.running import burst
 
 
@@ -136,16 +134,3 @@ def test_a_worker_whose_store_is_gone_says_so_whatever_the_number_of_lines(app: 
     removes_the_store.enqueue()
     with pytest.raises(StoreGone):
         burst(app)
-
-
-def test_threads_change_places_sooner_while_a_worker_runs(app: App) -> None:
-    before = sys.getswitchinterval()
-
-    @app.job
-    async def interval() -> float:
-        return sys.getswitchinterval()
-
-    asked = interval.enqueue()
-    burst(app)
-    assert asked.result(timeout=0) == pytest.approx(SWITCH_SECONDS)
-    assert sys.getswitchinterval() == before

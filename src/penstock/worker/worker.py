@@ -31,7 +31,6 @@ from penstock.worker.outage import FATAL, Patience
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Stop
 from penstock.worker.settings import Lifespan, WorkerSettings
-from penstock.worker.switching import quick_switching
 from penstock.worker.watchdog import Watchdog
 
 SIGNAL_SECONDS = 0.1
@@ -141,8 +140,7 @@ class Worker:
                 try:
                     await crew.open()
                     self._starting = None
-                    with quick_switching():
-                        await self._work(crew, listener, heartbeat)
+                    await self._work(crew, listener, heartbeat)
                 finally:
                     await crew.close()
         except asyncio.CancelledError:

@@ -16,6 +16,7 @@ import apsw
 
 from penstock.domain.errors import CommitUncertain, PenstockError, StoreBusy, StoreClosed, UsageError
 from penstock.store.sqlite.errors import translate
+from penstock.store.sqlite.switching import begin_quick_switching, end_quick_switching
 from penstock.store.sqlite.tx import Tx
 
 if TYPE_CHECKING:
@@ -81,7 +82,11 @@ class Writer:
         with self._closing:
             if self._closed:
                 raise StoreClosed(f"{self._target.path}: this store was closed; make a new App to use it again")
-            self._queue.put(ticket)
+            self._put(ticket)
+
+    def _put(self, ticket: Ticket[Any]) -> None:
+        begin_quick_switching()
+        self._queue.put(ticket)
 
     def carry_out_here(self, ticket: Ticket[Any]) -> bool:
         """Do it in the caller's thread if nothing else is on its way: that saves two hand-overs between threads."""
@@ -95,7 +100,7 @@ class Writer:
         finally:
             self._gate.release()
         if self._target.owes() is not None:
-            self._queue.put(Ticket(lambda _: None, durable=False))
+            self._put(Ticket(lambda _: None, durable=False))
         return True
 
     def close(self) -> None:
@@ -108,8 +113,10 @@ class Writer:
     def _run(self) -> None:
         while True:
             group = self._next_group()
+            tickets = [ticket for ticket in group if ticket is not None]
             with self._gate:
-                self._carry_out([ticket for ticket in group if ticket is not None])
+                self._carry_out(tickets)
+            end_quick_switching(len(tickets))
             if group[-1] is None:
                 return
 
