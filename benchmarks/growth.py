@@ -13,7 +13,6 @@ cache folder and then runs itself again with the Python of that environment.
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from pathlib import Path
@@ -22,9 +21,8 @@ from benchmarks.growth_curves import paper
 from benchmarks.growth_curves.catalogue import CURVES, ENGINES, UnknownName, chosen_curves, chosen_engines
 from benchmarks.growth_curves.results import NotOurs
 from benchmarks.growth_curves.sizes import SIZES
-from benchmarks.peer_bench.environments import PYTHON_MIN, ROOT, CannotInstall, cache_folder, install_penstock
+from benchmarks.starting import INSIDE, check_python, run_inside, whole
 
-INSIDE = "--inside"
 OUT = Path("bench-results")
 
 
@@ -43,15 +41,8 @@ def arguments(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def whole(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return int(text)
-
-
 def main() -> None:
-    if sys.version_info < PYTHON_MIN:
-        sys.exit("Python 3.11 or newer is needed: name one, as in make bench-growth PYTHON=python3.12")
+    check_python("make bench-growth")
     options = arguments(sys.argv[1:])
     try:
         curves, engines = chosen_curves(options.curves), chosen_engines(options.engines)
@@ -62,7 +53,7 @@ def main() -> None:
     if options.replot:
         return replot(options.replot, options.plots or options.out)
     if not options.inside:
-        install_and_run_inside()
+        run_inside("benchmarks.growth")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     from benchmarks.growth_curves import session
     from benchmarks.growth_curves.measures import Plan
@@ -78,17 +69,6 @@ def replot(path: Path, folder: Path) -> None:
         sys.exit(f"{path}: {error}; name a growth-….json that make bench-growth wrote")
     for written in paper.write_plots(results, folder):
         print(f"written: {written}")
-
-
-def install_and_run_inside() -> None:
-    """Does not return."""
-    print(f"Installing penstock from this checkout into {cache_folder()}", file=sys.stderr, flush=True)
-    try:
-        program = str(install_penstock().program)
-    except CannotInstall as error:
-        sys.exit(f"penstock could not be installed: {error}")
-    os.chdir(ROOT)
-    os.execv(program, [program, "-m", "benchmarks.growth", INSIDE, *sys.argv[1:]])
 
 
 if __name__ == "__main__":

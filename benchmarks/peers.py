@@ -11,15 +11,12 @@ alone: it installs penstock and then runs itself again with the Python of that e
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from pathlib import Path
 
 from benchmarks.peer_bench.catalogue import PEERS, UnknownPeer, chosen
-from benchmarks.peer_bench.environments import PYTHON_MIN, ROOT, CannotInstall, cache_folder, install_penstock
-
-INSIDE = "--inside"
+from benchmarks.starting import INSIDE, check_python, run_inside, whole
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
@@ -33,32 +30,19 @@ def arguments(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def whole(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return int(text)
-
-
 def main() -> None:
-    if sys.version_info < PYTHON_MIN:
-        sys.exit("Python 3.11 or newer is needed: name one, as in make bench-peers PYTHON=python3.12")
+    check_python("make bench-peers")
     options = arguments(sys.argv[1:])
     try:
         peers = chosen(options.peers)
     except UnknownPeer as error:
         sys.exit(f"PEERS: {error}")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if options.inside:
-        from benchmarks.peer_bench import session
+    if not options.inside:
+        run_inside("benchmarks.peers")
+    from benchmarks.peer_bench import session
 
-        sys.exit(session.run(peers, options.jobs, options.rounds, options.out, options.data))
-    print(f"Installing penstock from this checkout into {cache_folder()}", file=sys.stderr, flush=True)
-    try:
-        program = str(install_penstock().program)
-    except CannotInstall as error:
-        sys.exit(f"penstock could not be installed: {error}")
-    os.chdir(ROOT)
-    os.execv(program, [program, "-m", "benchmarks.peers", INSIDE, *sys.argv[1:]])
+    sys.exit(session.run(peers, options.jobs, options.rounds, options.out, options.data))
 
 
 if __name__ == "__main__":

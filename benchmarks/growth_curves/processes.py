@@ -9,10 +9,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.marks import Marks, together
 from penstock.cli.bench.jobs import ADDRESS
 from penstock.cli.bench.workers import Child, begin
 
@@ -64,27 +64,6 @@ def _end(child: Child) -> None:
     except subprocess.TimeoutExpired:
         child.kill()
         child.communicate()
-
-
-@dataclass(frozen=True)
-class Marks:
-    """How many handlers were started, and when the first and the last of them, by a clock that processes share."""
-
-    count: int
-    first_ns: int
-    last_ns: int
-
-    @property
-    def per_second(self) -> float:
-        return (self.count - 1) * 1e9 / max(self.last_ns - self.first_ns, 1)
-
-
-def together(marks: Sequence[Marks]) -> Marks:
-    """Of those processes that had anything to do."""
-    busy = [one for one in marks if one.count]
-    if not busy:
-        return Marks(0, 0, 0)
-    return Marks(sum(one.count for one in busy), min(one.first_ns for one in busy), max(one.last_ns for one in busy))
 
 
 def drained_per_s(address: str, expected: int, processes: int = 1, types: int = 0, leave_rest: bool = False) -> float:

@@ -10,11 +10,11 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from benchmarks.marks import Marks, together
 from benchmarks.peer_bench.contestant import SCRIPTS, Contestant
 from benchmarks.peer_bench.contestants.contest import MARK, MARKS
 
@@ -42,27 +42,11 @@ class Deadline:
         return left
 
 
-@dataclass(frozen=True)
-class Marks:
-    """What the handlers of all worker processes have told so far."""
-
-    count: int
-    first_ns: int
-    last_ns: int
-
-    @property
-    def per_second(self) -> float:
-        """Starts per second, from the first to the last."""
-        return (self.count - 1) * 1e9 / max(self.last_ns - self.first_ns, 1)
-
-
 def read_marks(folder: Path) -> Marks:
+    """What the handlers of all worker processes have told so far."""
     pages = [path.read_bytes() for path in folder.glob("marks.*")]
     found = [MARK.unpack(page) for page in pages if len(page) == MARK.size]
-    begun = [mark for mark in found if mark[2]]
-    if not begun:
-        return Marks(0, 0, 0)
-    return Marks(sum(mark[2] for mark in begun), min(mark[0] for mark in begun), max(mark[1] for mark in begun))
+    return together([Marks(count, first, last) for first, last, count in found])
 
 
 def read_pickups_ms(folder: Path) -> list[float]:

@@ -15,7 +15,7 @@ from tests.benchmarks.test_peers_command import make
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> None:
     monkeypatch.setattr("sys.argv", ["growth", *map(str, words)])
-    monkeypatch.setattr(growth, "install_penstock", lambda: pytest.fail("something was installed"))
+    monkeypatch.setattr(growth, "run_inside", lambda module: pytest.fail("something was installed"))
     growth.main()
 
 

@@ -17,8 +17,9 @@ from benchmarks.growth_curves.catalogue import ENGINES, Engine, chosen_curves
 from benchmarks.growth_curves.hands import claim_figures
 from benchmarks.growth_curves.jobs import of_tenants, of_types, plain
 from benchmarks.growth_curves.measures import MEASURES, Plan
-from benchmarks.growth_curves.processes import Marks, drained_per_s, together
+from benchmarks.growth_curves.processes import drained_per_s
 from benchmarks.growth_curves.sizes import SIZES
+from benchmarks.marks import Marks, together
 from benchmarks.peer_bench.servers import NoPlace
 from penstock.cli.bench.jobs import PAYLOAD
 from penstock.domain.job import State

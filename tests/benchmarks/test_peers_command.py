@@ -48,7 +48,7 @@ def test_a_size_that_is_none_is_refused(wrong: str, capsys: pytest.CaptureFixtur
 
 def test_an_unknown_peer_ends_it_before_anything_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["peers", "--peers", "pgqueue"])
-    monkeypatch.setattr(peers, "install_penstock", lambda: pytest.fail("something was installed"))
+    monkeypatch.setattr(peers, "run_inside", lambda module: pytest.fail("something was installed"))
     with pytest.raises(SystemExit, match="PEERS: there is no peer 'pgqueue'"):
         peers.main()
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.marks import Marks
 from benchmarks.peer_bench.contestant import SCRIPTS
 from benchmarks.peer_bench.contestants import contest
 from benchmarks.peer_bench.contestants.contest import Payload, Producer, enqueue_async, enqueue_plain
-from benchmarks.peer_bench.stage import Marks, read_marks, read_pickups_ms
+from benchmarks.peer_bench.stage import read_marks, read_pickups_ms
 
 
 @pytest.fixture

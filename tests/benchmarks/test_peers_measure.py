@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from benchmarks.marks import Marks
 from benchmarks.peer_bench import measure, session
 from benchmarks.peer_bench.calibration import Calibration
 from benchmarks.peer_bench.catalogue import Part
@@ -15,7 +16,7 @@ from benchmarks.peer_bench.contestant import Contestant
 from benchmarks.peer_bench.measure import Figures, Measure, Sizes
 from benchmarks.peer_bench.results import Results
 from benchmarks.peer_bench.servers import Servers
-from benchmarks.peer_bench.stage import Failed, Marks, Stage
+from benchmarks.peer_bench.stage import Failed, Stage
 from penstock.cli.output import console
 from tests.benchmarks.samples import OURS, peer
 
