@@ -48,6 +48,8 @@ class PrivateFolder:
         self._watcher.stdin.close()
         if self._watcher.wait(60) != 0:
             raise RuntimeError(f"the watcher of {self.path} failed: see its error above and remove the folder by hand")
+        if self.path.exists():  # It is empty, and only we may remove it from where it is.
+            self.path.rmdir()
 
     def own(self, path: Path) -> None:
         """Give a file or folder to the user that the processes run as."""

@@ -30,7 +30,7 @@ def main(folder: str, uid: int, gid: int) -> None:
     sys.stdin.buffer.read()
     end_processes(folder)
     free_shared_memory(folder)
-    shutil.rmtree(folder)
+    remove(folder)
 
 
 def end_processes(folder: str) -> None:
@@ -59,6 +59,19 @@ def working_in(folder: str) -> list[int]:
         if place == folder or place.startswith(folder + "/"):
             found.append(int(link.split("/")[2]))
     return found
+
+
+def remove(folder: str) -> None:
+    """All that is in it; and the folder itself, unless only whoever made it may remove it from where it is."""
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)
+    try:
+        os.rmdir(folder)
+    except PermissionError:
+        pass
 
 
 def send(pid: int, number: signal.Signals) -> None:
