@@ -14,7 +14,9 @@ from penstock.store.open import open_store
 from tests.postgres.binaries import VERSIONS, Version
 from tests.postgres.server import shared
 
-TABLES = ("job", "waiting", "lease", "outcome", "history", "unique_key", "worker", "job_type", "audit", "lane")
+TABLES = (
+    "job", "waiting", "lease", "outcome", "history", "unique_key", "worker", "job_type", "audit", "lane", "leader", "once",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,11 @@ def test_the_deepest_and_latest_mount_counts(monkeypatch: pytest.MonkeyPatch, fo
     assert disk.file_system(folder) == kind
 
 
+def test_the_options_of_a_mount(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "read_mounts", lambda: "27 1 8:1 / / rw,relatime shared:1 - ext4 /dev/a rw,nobarrier\n")
+    assert disk.mount_of("/srv") == disk.Mount("ext4", frozenset({"rw", "relatime", "nobarrier"}))
+
+
 def test_without_a_table_of_mounts_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "read_mounts", lambda: "")
     assert disk.file_system("/") is None

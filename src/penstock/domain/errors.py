@@ -151,5 +151,17 @@ class LeaseLost(PenstockError):
     """The attempt's fencing token is no longer the current one: the job was recovered, cancelled or ended elsewhere."""
 
 
+class NotLeader(PenstockError):
+    """Another worker leads by now: what the one before still wanted to do was refused."""
+
+
+class OnceUncertain(PenstockError):
+    """An earlier attempt began this effect and was cut off: whether it happened is not known. It is not run again."""
+
+
 class WorkerRefused(PenstockError):
     """The store refuses this worker: its id is taken by a live one, or it was declared lost."""
+
+
+class WorkerInactive(WorkerRefused):
+    """The worker did not answer its health probes: it gets no jobs until it does."""

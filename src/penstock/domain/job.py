@@ -97,7 +97,7 @@ SYNONYMS: dict[str, frozenset[State]] = {
     "dead_letter": frozenset({State.DEAD}),
 }
 
-DecidedBy = Literal["worker", "recovery", "start-timeout", "ttl", "probe", "operator"]
+DecidedBy = Literal["worker", "recovery", "start-timeout", "ttl", "routing", "probe", "operator"]
 
 
 def next_state(state: State, event: Event) -> State:

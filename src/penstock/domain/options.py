@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -150,6 +150,9 @@ POLICIES_REMEMBERED_MAX = 1000
 _policies: dict[str, Policy] = {}
 
 
+NoWorker = Literal["wait", "fail"]
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All options of a job, checked and in plain units. What a type declares and what an enqueue overrides."""
 
@@ -166,6 +169,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     delay: float | None = None
     at_us: int | None = None
     job_id: str | None = None
+    no_worker: NoWorker = "wait"
+    """What becomes of a job that no live worker can run. Of the type, not of single jobs."""
 
 
 _POLICY_FIELDS = frozenset(Policy.__struct_fields__)
@@ -247,6 +252,12 @@ def _keep(value: object, name: str) -> bool | int:
     raise ConfigError(f"{name}={value!r} is not possible: True, False, or how many of the type to keep")
 
 
+def _no_worker(value: object, name: str) -> NoWorker:
+    if value == "wait" or value == "fail":
+        return value
+    raise ConfigError(f"{name}={value!r} is not possible: 'wait' for a worker, or 'fail' while there is none")
+
+
 def _tags(value: Iterable[str], name: str) -> tuple[str, ...]:
     if isinstance(value, str):
         raise ConfigError(f"{name}={value!r} is one text: give a list of tags, such as [{value!r}]")
@@ -281,6 +292,7 @@ _CHECKS: dict[str, Any] = {
     "ttl": _optional_duration,
     "remove_on_complete": _keep,
     "remove_on_fail": _keep,
+    "no_worker": _no_worker,
     "resources": _one_of(Resources, "Resources(cpu=4, memory='8Gi')"),
     "tenant": _one_of(Tenant, "Tenant('acme', 'eu')"),
     "tags": _tags,

@@ -73,7 +73,9 @@ class Store(Protocol):
 
         No two leases hold one job. Every lease has a larger token than all before it. The attempt is counted
         now, so that a job which kills its worker uses its attempts up. Jobs whose time-to-live has passed
-        expire instead. A worker that is not registered, or was declared lost, gets WorkerRefused.
+        expire instead. A worker that is not registered, or was declared lost, gets WorkerRefused; one that does not
+        answer probes gets WorkerInactive. For a short while after its due time, a job whose last attempt asked for it
+        is not given to the worker of that attempt.
         """
         ...
 
@@ -96,6 +98,16 @@ class Store(Protocol):
         """Store the newest progress of running attempts. Answers the tokens that are no longer current."""
         ...
 
+    def begin_once(self, params: p.BeginOnce) -> Call[p.Once]:
+        """Ask whether an effect of a job may be run: only the first attempt that asks is told so, until it says that
+        the effect raised. Asking again with the same token gives the same answer.
+        """
+        ...
+
+    def end_once(self, params: p.EndOnce) -> Call[bool]:
+        """Store the value of an effect, or that it raised. False when the token is no longer current."""
+        ...
+
     # Workers
 
     def register_worker(self, params: p.RegisterWorker) -> Call[int]:
@@ -114,12 +126,46 @@ class Store(Protocol):
         """Which of these attempts were asked to stop, and which have lost their lease."""
         ...
 
+    def lead_store(self, params: p.LeadStore) -> Call[p.Leadership]:
+        """Take the lead if it is free, keep it if it is this worker's, or give it up.
+
+        One worker leads at a time, by the store's clock. Every new holder has a larger term than all before it; every
+        call that carries an older term means NotLeader, and changes nothing, from the moment the next has taken over.
+        A worker that is not registered, was declared lost or does not answer probes cannot lead.
+        """
+        ...
+
     def recover_jobs(self, params: p.RecoverJobs) -> Call[p.Recovered]:
         """Declare stale workers lost and put their jobs through the retry policy: attempt spent, crash counted.
 
         A worker is never judged by less patience than it registered with.
         A job with attempts left is scheduled again by its backoff; one without is dead, decided_by recovery.
         Old tokens are no longer current. A page that is full answers more=True and never starves the rest.
+        """
+        ...
+
+    def give_back_jobs(self, params: p.GiveBackJobs) -> Call[p.GivenBack]:
+        """Take back what was claimed too long ago and has not begun: no attempt is spent, old tokens are not current.
+
+        A job to which this has happened too often is dead, decided_by start-timeout.
+        """
+        ...
+
+    def expire_jobs(self, params: p.ExpireJobs) -> Call[None]:
+        """End pending jobs whose time-to-live has passed, also while nobody claims; expired, decided_by ttl."""
+        ...
+
+    def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
+        """End pending jobs for which there is no worker; dead, decided_by routing. Answers their ids, a page at most.
+
+        Whoever asks has judged that there is none. A job that was claimed meanwhile is left alone.
+        """
+        ...
+
+    def mark_workers(self, params: p.MarkWorkers) -> Call[None]:
+        """Workers that do not answer probes: their claims mean WorkerInactive until they are marked as well again.
+
+        Their heartbeats go on, and so do their running jobs.
         """
         ...
 

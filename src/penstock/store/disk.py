@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
 
+class Mount(NamedTuple):
+    """A mounted file system: its kind, such as ext4, and its options."""
+
+    kind: str
+    options: frozenset[str]
+
+
 def file_system(folder: str) -> str | None:
-    """The kind of the deepest mount above the folder, of the latest if several are in one place; None if not known."""
-    best, kind = -1, None
+    """The kind of file system that the folder is on; None if not known."""
+    found = mount_of(folder)
+    return found and found.kind
+
+
+def mount_of(folder: str) -> Mount | None:
+    """The deepest mount above the folder, the latest if several are in one place; None if not known."""
+    best, found = -1, None
     for line in read_mounts().splitlines():
         left, _, right = line.partition(" - ")
-        point = _unescaped(left.split(" ")[4])
+        fields, own = left.split(" "), right.split(" ")
+        point = _unescaped(fields[4])
         inside = folder == point or folder.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= best:
-            best, kind = len(point), right.split(" ")[0]
-    return kind
+            best, found = len(point), Mount(own[0], frozenset(f"{fields[5]},{own[-1]}".split(",")))
+    return found
 
 
 def read_mounts() -> str:

@@ -8,12 +8,15 @@ from typing import NamedTuple
 import msgspec
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.errors import WorkerRefused
+from penstock.domain.duration import format_duration
+from penstock.domain.errors import NotLeader, WorkerInactive, WorkerRefused
 from penstock.domain.job import ErrorInfo, Event, StateCode
 from penstock.domain.options import decode_policy
 from penstock.domain.retry import GiveUp, after_failure
-from penstock.store.params import Unfinished
+from penstock.store import params as p
 
+AVOID_US = 2 * MICROSECONDS
+"""For so long after its due time, others are preferred to the worker whose attempt failed."""
 LOST = msgspec.json.encode(
     ErrorInfo("WorkerLost", "the worker died or stopped answering while it held this job")
 ).decode()
@@ -36,9 +39,10 @@ class Ending(NamedTuple):
     keep: int | None
     remove: bool
     progress: str | None = None
+    elsewhere: bool = False
 
 
-def ending_of(end: Unfinished) -> Ending:
+def ending_of(end: p.Unfinished) -> Ending:
     """As the worker told it."""
     return Ending(
         token=end.token,
@@ -55,6 +59,7 @@ def ending_of(end: Unfinished) -> Ending:
         keep=None if isinstance(end.keep, bool) else end.keep,
         remove=end.keep is False,
         progress=end.progress,
+        elsewhere=end.elsewhere,
     )
 
 
@@ -81,6 +86,31 @@ def ending_of_lost(token: int, attempt: int, policy_text: str | None, draw: Call
     )
 
 
+def ending_unstarted(token: int, times: int, give_back: p.GiveBackJobs, policy_text: str | None) -> Ending:
+    """Of a claim that has not begun for too long, which has happened `times` times before."""
+    final = times >= give_back.times_max
+    limit = format_duration(give_back.start_timeout)
+    reason = f"start timeout: it was claimed and not begun within {limit}"
+    if final:
+        reason = f"start timeout: it was claimed {times + 1} times, and never begun within {limit}"
+    keep = decode_policy(policy_text).remove_on_fail
+    return Ending(
+        token=token,
+        final=final,
+        state=int(StateCode.DEAD),
+        started_at=None,
+        delay=0,
+        error=msgspec.json.encode(ErrorInfo("StartTimeout", reason)).decode() if final else None,
+        reason=reason,
+        decided_by="start-timeout",
+        give_back=1,
+        crash=0,
+        event=str(Event.FAIL) if final else "give_back",
+        keep=None if isinstance(keep, bool) else keep,
+        remove=final and keep is True,
+    )
+
+
 def ending_unheard(token: int) -> Ending:
     """Of a claim whose answer was lost: the worker never knew of it."""
     return Ending(
@@ -95,3 +125,14 @@ def already_registered(worker_id: str, status: str) -> WorkerRefused:
         f"a worker with the id {worker_id!r} is {status} in this store; "
         "stop it first, or give this one another id (--id)"
     )
+
+
+def refuse_claim(status: str | None) -> WorkerRefused:
+    """Why a worker in this status gets no jobs."""
+    if status == "failing":
+        return WorkerInactive("this worker does not answer its health probes, so it gets no jobs until it does")
+    return WorkerRefused(f"this worker is {status or 'not registered'}; it must register again before it claims")
+
+
+def not_leader(term: int) -> NotLeader:
+    return NotLeader(f"term {term} is over: another worker leads by now")

@@ -133,7 +133,8 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
 
     `event` is one of BACK_OFF (try again after `delay`), FAIL (dead), RELEASE (back, the attempt not spent)
     or CANCEL. A cancel that a person asked for wins: the job ends cancelled, whatever the event.
-    `crash` says that the attempt took its process along; that is counted apart.
+    `crash` says that the attempt took its process along; that is counted apart. `elsewhere` asks that for a short
+    while other workers are preferred for the next attempt.
     """
 
     token: int
@@ -145,6 +146,7 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     progress: str | None = None
     keep: bool | int = True
     crash: bool = False
+    elsewhere: bool = False
 
 
 class FinishJobs(msgspec.Struct, frozen=True):
@@ -185,6 +187,7 @@ class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
     resources: Resources | None = None
     declared: dict[str, Options] = {}
     bell: int | None = None
+    health: str | None = None
 
 
 WorkerStatus = Literal["active", "draining", "inactive", "lost"]
@@ -215,11 +218,32 @@ class Signals(msgspec.Struct, frozen=True):
     lost: list[int]
 
 
+class LeadStore(msgspec.Struct, frozen=True):
+    """Take or keep the lead for `lease` seconds; None gives it up."""
+
+    session: int
+    lease: float | None
+
+
+class Leadership(msgspec.Struct, frozen=True):
+    """Who leads: `acting` says that it is whoever asked. The lead is free after `free_in` seconds at the latest."""
+
+    term: int
+    acting: bool
+    worker_id: str | None
+    free_in: float
+
+
 class RecoverJobs(msgspec.Struct, frozen=True):
-    """Take back the jobs of workers whose heartbeat is older than `stale_after`, and than what they registered."""
+    """Take back the jobs of workers whose heartbeat is older than `stale_after`, and than what they registered.
+
+    The `term` of a leader fences it; an `actor`, a person who asks, has none and is audited.
+    """
 
     stale_after: float
     limit: int = 500
+    term: int | None = None
+    actor: str | None = None
 
 
 class Recovered(msgspec.Struct, frozen=True):
@@ -228,12 +252,86 @@ class Recovered(msgspec.Struct, frozen=True):
     more: bool = False
 
 
+class GiveBackJobs(msgspec.Struct, frozen=True):
+    """Take back jobs that were claimed `start_timeout` seconds ago and have not begun. No attempt is spent.
+
+    One that was given back `times_max` times before is dead.
+    """
+
+    start_timeout: float
+    term: int | None = None
+    times_max: int = 3
+    limit: int = 500
+
+
+class GivenBack(msgspec.Struct, frozen=True):
+    """The ids of jobs that wait again, and of those that are dead now."""
+
+    waiting: list[str]
+    dead: list[str]
+
+
+class ExpireJobs(msgspec.Struct, frozen=True):
+    """End jobs that waited for longer than their time-to-live."""
+
+    term: int | None = None
+
+
+class FailUnroutable(msgspec.Struct, frozen=True, kw_only=True):
+    """End pending jobs of a lane for which there is no worker, at most `limit` a call."""
+
+    type: str
+    queue: str
+    capability: str
+    resources: Resources
+    reason: str
+    limit: int = 1000
+    term: int | None = None
+
+
+class MarkWorkers(msgspec.Struct, frozen=True):
+    """Sessions that did not answer probes and get no more jobs, and those that answer again."""
+
+    failing: Sequence[int] = ()
+    well: Sequence[int] = ()
+    term: int | None = None
+
+
+class BeginOnce(msgspec.Struct, frozen=True):
+    """An effect of the attempt with this token is about to be run."""
+
+    token: int
+    key: str
+
+
+OnceStatus = Literal["run", "done", "uncertain", "lost"]
+
+
+class Once(msgspec.Struct, frozen=True):
+    """`run`: this attempt may. `done`: it was, with this value. `uncertain`: an earlier attempt has begun it and never
+    said that it was done. `lost`: the token is no longer current."""
+
+    status: OnceStatus
+    value: str | None = None
+
+
+class EndOnce(msgspec.Struct, frozen=True):
+    """The effect was run, with this value; or, with `undone`, it raised and may be run again."""
+
+    token: int
+    key: str
+    value: str | None = None
+    undone: bool = False
+
+
 class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A worker as it registered, and how it is. `silent` is the time since its last heartbeat by the store's clock.
 
-    It is negative when the store's clock went back. A `stale` worker is overdue and not yet declared lost.
+    It is negative when the store's clock went back. A `stale` worker is overdue and not yet declared lost. `health` is
+    where it answers probes. One that did not answer them is `failing`: inactive until it does.
     """
 
+    session: int
     id: str
     host: str
     pid: int
@@ -249,6 +347,8 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     silent: float
     stale_after: float
     jobs: int
+    health: str | None = None
+    failing: bool = False
 
     @property
     def live(self) -> bool:
@@ -357,6 +457,7 @@ class PruneJobs(msgspec.Struct, frozen=True, kw_only=True):
     cancelled_after: float
     dead_after: float | None = None
     limit: int = 1000
+    term: int | None = None
 
 
 class StoreInfo(msgspec.Struct, frozen=True, kw_only=True):

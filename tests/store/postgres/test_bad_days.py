@@ -388,7 +388,7 @@ async def held() -> str:
     await asyncio.sleep(3600)
     return ""
 
-asyncio.run(app.run_worker(heartbeat_interval=0.3, recovery_interval=0.2))
+asyncio.run(app.run_worker(heartbeat_interval=0.3, recovery_interval=0.2, leader_lease=0.5))
 """
 
 

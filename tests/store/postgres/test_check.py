@@ -7,21 +7,26 @@ from typing import Any
 
 import pytest
 
+from penstock.domain.clock import MICROSECONDS, SystemClock
 from penstock.domain.errors import StoreUnavailable
+from penstock.observe.doctor import check_store
 from penstock.store.open import open_store
 from penstock.store.params import CheckStore, Finding
-from penstock.store.postgres import check
-from penstock.store.postgres.check import Server
+from penstock.store.postgres import check, check_connections, check_durability
+from penstock.store.postgres.check import Server as Told
+from penstock.store.postgres.check_connections import WORKER_MAX, Room, connections_finding
+from penstock.store.postgres.check_durability import durability_finding, log_finding, unlogged_finding
 from penstock.store.postgres.grants import grants_sql
 from penstock.store.postgres.statements import migrations
 from penstock.store.postgres.wiring import drive
+from tests.postgres.server import Server
 from tests.store.postgres.rivals import RivalWorld, new_world
 
 LATEST = migrations("penstock")[-1][0]
-SOUND = Server(
+SOUND = Told(
     number=180000, version="18.0", encoding="UTF8", database="jobs", role="worker", fsync=True, full_page_writes=True,
-    synchronous_commit="on", standby=False, read_only=False, autovacuum=True, sees_databases=True, sees_activity=True,
-    sees_all_activity=True, sees_tables=True,
+    synchronous_commit="on", standby_named=False, standby=False, read_only=False, autovacuum=True, sees_databases=True,
+    sees_activity=True, sees_all_activity=True, sees_tables=True, sees_slots=True,
 )  # fmt: skip
 
 
@@ -91,10 +96,12 @@ def test_without_deep_no_job_is_read(world: RivalWorld) -> None:
         (check.version_finding, {"number": 140011, "version": "14.11"}, "error", "14.11"),
         (check.encoding_finding, {}, "ok", "UTF8"),
         (check.encoding_finding, {"encoding": "LATIN1"}, "error", "LATIN1"),
-        (check.durability_finding, {}, "ok", "synchronous_commit=on"),
-        (check.durability_finding, {"fsync": False}, "warning", "fsync"),
-        (check.durability_finding, {"full_page_writes": False}, "warning", "full_page_writes"),
-        (check.durability_finding, {"synchronous_commit": "off"}, "warning", 'ALTER ROLE "worker" SET'),
+        (durability_finding, {}, "ok", "synchronous_commit=on: every commit is on the server's disk before the call"),
+        (durability_finding, {"fsync": False}, "warning", "fsync"),
+        (durability_finding, {"full_page_writes": False}, "warning", "full_page_writes"),
+        (durability_finding, {"synchronous_commit": "off"}, "warning", 'ALTER ROLE "worker" SET'),
+        (durability_finding, {"standby_named": True}, "ok", "the server's disk and on that of a standby before"),
+        (durability_finding, {"standby_named": True, "synchronous_commit": "local"}, "ok", "is not waited for"),
         (check.writable_finding, {}, "ok", "as worker in jobs"),
         (check.writable_finding, {"standby": True}, "error", "target_session_attrs=read-write"),
         (check.writable_finding, {"read_only": True}, "error", 'ALTER DATABASE "jobs" RESET'),
@@ -110,10 +117,52 @@ def test_a_pooler(pooled: bool, level: str) -> None:
     assert tell(check.pooler_finding(pooled))[0] == level
 
 
+def test_tables_that_are_not_logged() -> None:
+    assert unlogged_finding([]) is None
+    finding = unlogged_finding(["job", "lease"])
+    assert finding is not None
+    assert tell(finding)[1].endswith("ALTER TABLE job SET LOGGED; ALTER TABLE lease SET LOGGED")
+
+
+@pytest.mark.parametrize(
+    ("slots", "level", "words"),
+    [
+        ([], "ok", "no replication slot"),
+        ([("here", True, 2**30)], "ok", "no replication slot"),
+        ([("gone", False, 3 * 2**30 + 5)], "warning", "'gone', which nobody reads, keeps 3Gi of the log"),
+        ([("slow", True, 2**40)], "warning", "'slow', whose reader is far behind, keeps 1Ti"),
+    ],
+)
+def test_a_slot_that_keeps_the_log(slots: list[tuple[Any, ...]], level: str, words: str) -> None:
+    found, told = tell(log_finding(slots))
+    assert (found, words in told) == (level, True)
+
+
+# Connections
+
+
 @pytest.mark.parametrize(("used", "level"), [(80, "ok"), (81, "warning")])
 def test_connections(used: int, level: str) -> None:
-    found, told = tell(check.connections_finding(used, 100))
-    assert (found, f"{used} of 100" in told) == (level, True)
+    found, told = tell(connections_finding([Room("the server", used, 100)], None))
+    assert (found, f"{used} of 100 of the server" in told) == (level, True)
+
+
+def test_the_tightest_limit_is_the_one_that_is_told() -> None:
+    rooms = [Room("the server", 50, 100), Room("the role shop-1", 9, 10), Room("the database x y", 1, 10)]
+    found, told = tell(connections_finding(rooms, None))
+    assert (found, "9 of 10 of the role shop-1" in told) == ("warning", True)
+    assert 'ALTER ROLE "shop-1" CONNECTION LIMIT' in told
+
+
+def test_too_few_connections_for_the_workers_that_live() -> None:
+    enough = WORKER_MAX * 3
+    assert tell(connections_finding([Room("the server", 5, enough)], 3))[0] == "ok"
+    found, told = tell(connections_finding([Room("the server", 5, enough - 1)], 3))
+    assert (found, f"3 live workers may open up to {WORKER_MAX} each" in told) == ("warning", True)
+    rooms = [Room("the server", 5, 1000), Room("the database a b", 0, 20)]
+    found, told = tell(connections_finding(rooms, 2))
+    assert (found, "the database a b has room for 20" in told) == ("warning", True)
+    assert 'ALTER DATABASE "a b" CONNECTION LIMIT' in told
 
 
 def test_a_server_that_cannot_be_asked() -> None:
@@ -183,7 +232,12 @@ def test_single_rights_that_are_missing_are_named(world: RivalWorld, role: str) 
 
 @pytest.mark.parametrize(
     ("sight", "name"),
-    [("sees_databases", "connections"), ("sees_activity", "long transactions"), ("sees_tables", "dead rows")],
+    [
+        ("sees_databases", "connections"),
+        ("sees_activity", "long transactions"),
+        ("sees_tables", "dead rows"),
+        ("sees_slots", "write-ahead log"),
+    ],
 )
 def test_a_view_that_is_closed_is_not_asked(sight: str, name: str) -> None:
     closed: dict[str, Any] = {sight: False}
@@ -191,12 +245,92 @@ def test_a_view_that_is_closed_is_not_asked(sight: str, name: str) -> None:
         "check_server": [tuple(SOUND._replace(**closed))],
         "check_rights": [],
         "check_version": [("schema_version", LATEST), ("oldest", LATEST)],
-        "check_connections": [(1, 100)],
+        "check_connections": [("the server", 1, 100)],
+        "check_role_connections": [],
+        "check_workers": [(1,)],
         "check_transactions": [],
-        "check_tables": [("job", 1, 1, 1, False)],
+        "check_slots": [],
+        "check_tables": [("job", 1, 1, 1, False, False)],
     }
     found = drive(check.check_steps(deep=False, pooled=False, latest=LATEST), lambda asked: answers[asked.name])
     assert "could not look" in only(found, name).message
+
+
+# What threatens it, on a real server
+
+
+def test_durability_that_a_role_has_switched_off() -> None:
+    settings = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
+    with Server(18, settings=settings) as server, new_world(server) as safe:
+        assert tell(only(findings(safe), "durability"))[0] == "ok"
+        safe.rows("CREATE ROLE hasty LOGIN SUPERUSER")
+        safe.rows("ALTER ROLE hasty SET synchronous_commit = off")
+        found, told = tell(only(findings(safe, role="hasty"), "durability"))
+        assert (found, 'ALTER ROLE "hasty" SET synchronous_commit = on' in told) == ("warning", True)
+        server.restart(settings={"full_page_writes": "off"})
+        found, told = tell(only(findings(safe), "durability"))
+        assert (found, "full_page_writes" in told) == ("warning", True)
+
+
+def test_a_table_that_is_not_logged(world: RivalWorld) -> None:
+    world.rows("ALTER TABLE waiting SET UNLOGGED")
+    found = [finding for finding in findings(world) if finding.name == "durability"]
+    assert "ALTER TABLE waiting SET LOGGED" in tell(found[-1])[1]
+
+
+def test_a_replication_slot_that_nobody_reads(world: RivalWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_durability, "SLOT_BYTES_MAX", -1)
+    world.rows("SELECT pg_create_physical_replication_slot('left_behind', true)")
+    try:
+        found, told = tell(only(findings(world), "write-ahead log"))
+    finally:
+        world.rows("SELECT pg_drop_replication_slot('left_behind')")
+    assert (found, "pg_drop_replication_slot('left_behind')" in told) == ("warning", True)
+
+
+def test_the_live_workers_are_counted_against_the_room(world: RivalWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = world.register("ends")
+    world.register("lives")
+    world.register("lives too")
+    world.heartbeat(session, "inactive")
+    monkeypatch.setattr(check_connections, "WORKER_MAX", 60)
+    assert "2 live workers may open" in tell(only(findings(world), "connections"))[1]
+    world.heartbeat(world.register("one more"))
+    world.rows("UPDATE worker SET heartbeat_at = 0 WHERE id LIKE 'lives%'")
+    assert tell(only(findings(world), "connections"))[0] == "ok"
+
+
+@pytest.mark.parametrize("whose", ["role", "database"])
+def test_limits_of_the_role_and_of_the_database(world: RivalWorld, role: str, whose: str) -> None:
+    world.rows(grants_sql(world.schema, role).replace("BEGIN;", "").replace("COMMIT;", ""))
+    name = role if whose == "role" else "postgres"
+    world.rows(f"ALTER {whose.upper()} {name} CONNECTION LIMIT {2 if whose == 'role' else 1000}")
+    try:
+        world.register("lives")
+        found, told = tell(only(findings(world, role=role), "connections"))
+    finally:
+        world.rows(f"ALTER {whose.upper()} {name} CONNECTION LIMIT -1")
+    if whose == "role":
+        assert (found, f"the role {role} has room for 2" in told) == ("warning", True)
+    else:
+        assert found == "ok"
+
+
+def test_clocks_that_disagree(world: RivalWorld) -> None:
+    """The server's clock against the one of the machine on which the doctor is called, an hour behind."""
+
+    class Behind(SystemClock):
+        def now_us(self) -> int:
+            return super().now_us() - 3600 * MICROSECONDS
+
+    store = open_store(world.url)
+    try:
+        ahead = only(check_store(store, Behind()), "clock")
+        agreed = only(check_store(store, SystemClock()), "clock")
+    finally:
+        store.close()
+    assert (ahead.level, "1h ahead of this machine's" in ahead.message) == ("warning", True)
+    assert agreed.level == "ok"
 
 
 # What slows it down

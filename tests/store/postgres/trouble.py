@@ -16,7 +16,9 @@ from penstock.store import params as p
 from tests.postgres.server import Server
 
 PATIENCE_SECONDS = 60.0
-BRISK: dict[str, Any] = {"heartbeat_interval": 0.5, "recovery_interval": 0.5, "poll_interval": 0.05}
+BRISK: dict[str, Any] = {
+    "heartbeat_interval": 0.5, "recovery_interval": 0.5, "leader_lease": 1.0, "poll_interval": 0.05,
+}  # fmt: skip
 
 
 class Place:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import apsw
+import msgspec
 import pytest
 
 from penstock.store import disk
@@ -165,6 +166,32 @@ def test_a_log_that_has_grown(path: Path, make_store: MakeStore, monkeypatch: py
     assert (finding.level, f"{path}-wal" in finding.message) == ("warning", True)
 
 
+def test_a_reader_that_never_ends_lets_the_log_grow(
+    path: Path, make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "WAL_BYTES_WARN", 25 * 2**20)
+    store = make_store()
+    enqueue(store)
+    large = [new_job(payload=f'"{"x" * 100_000}"') for _ in range(20)]
+
+    def fill() -> None:
+        """With 30 MB, about twice what the log holds before it is used again."""
+        for _ in range(15):
+            enqueue(store, *(msgspec.structs.replace(job, id=new_job().id) for job in large))
+
+    fill()
+    assert only(path, "write-ahead log").level == "ok"
+    reader = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM penstock_job").fetchall()
+        fill()
+        finding = only(path, "write-ahead log")
+    finally:
+        reader.close()
+    assert (finding.level, "stays open" in finding.message) == ("warning", True)
+
+
 # The library
 
 
@@ -226,6 +253,13 @@ def test_file_systems(
     monkeypatch.setattr(disk, "read_mounts", lambda: DISK.replace("ext4", kind))
     finding = only(path, "file system")
     assert (finding.level, word in finding.message, kind in finding.message) == (level, True, True)
+
+
+@pytest.mark.parametrize("option", ["nobarrier", "barrier=0"])
+def test_a_disk_that_is_told_not_to_wait(path: Path, made: None, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    monkeypatch.setattr(disk, "read_mounts", lambda: DISK.replace("/dev/vda rw", f"/dev/vda rw,{option}"))
+    finding = only(path, "file system")
+    assert (finding.level, f"mounted with {option}" in finding.message) == ("warning", True)
 
 
 def test_without_a_table_of_mounts_the_file_system_is_not_known(

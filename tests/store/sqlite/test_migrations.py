@@ -59,10 +59,24 @@ def test_tables_of_others_stay(store: SqliteStore, path: Path) -> None:
 
 def test_a_newer_schema_is_refused(make_store: MakeStore, path: Path) -> None:
     enqueue(make_store())
-    change(path, f"UPDATE penstock_meta SET value = {LATEST + 1} WHERE key = 'schema_version'")
+    change(path, f"UPDATE penstock_meta SET value = {LATEST + 1}")
     for use in (lambda: enqueue(make_store()), make_store().migration_status, make_store().migrate):
         with pytest.raises(StoreVersionError, match="upgrade penstock"):
             use()
+
+
+def test_a_newer_schema_that_this_version_can_work_with_is_used_and_left_as_it_is(
+    make_store: MakeStore, path: Path
+) -> None:
+    enqueue(make_store())
+    change(
+        path, f"UPDATE penstock_meta SET value = {LATEST + 1} WHERE key = 'schema_version'",
+        "ALTER TABLE penstock_job ADD COLUMN of_the_future TEXT",
+    )  # fmt: skip
+    store = make_store()
+    enqueue(store)
+    assert len(stored_ids(store)) == 2
+    assert store.migrate().current == store.migration_status().current == LATEST + 1
 
 
 def test_a_schema_without_a_version_is_refused(make_store: MakeStore, path: Path) -> None:

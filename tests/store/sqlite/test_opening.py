@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -179,3 +181,28 @@ def test_tables_changed_by_hand(store: SqliteStore, make_store: MakeStore) -> No
         enqueue(make_store())
     with pytest.raises(errors.StoreVersionError, match="changed by hand"):
         stored_ids(make_store())
+
+
+def test_closing_waits_for_a_read_that_is_under_way(store: SqliteStore) -> None:
+    enqueue(store)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def read(db: apsw.Connection, now: int) -> list[Any]:
+        rows = db.execute("SELECT 1 UNION ALL SELECT 2")
+        first = next(rows)
+        begun.set()
+        go_on.wait(30)
+        return [first, *rows]
+
+    found: list[Any] = []
+    reading = threading.Thread(target=lambda: found.extend(store._file().read(read)))
+    reading.start()
+    assert begun.wait(30)
+    closing = threading.Thread(target=store.close)
+    closing.start()
+    closing.join(0.1)
+    assert closing.is_alive()
+    go_on.set()
+    reading.join(30)
+    closing.join(30)
+    assert found == [(1,), (2,)]

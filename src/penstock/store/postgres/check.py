@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from penstock.domain.duration import format_duration
 from penstock.store.params import Finding, Level
+from penstock.store.postgres import check_connections, check_durability
 from penstock.store.postgres.grants import RIGHTS, SEQUENCES
 from penstock.store.postgres.link import VERSION_MIN
 from penstock.store.postgres.steps import Rows, Steps, run
 
 OPEN_SECONDS_MAX = 300.0
-CONNECTIONS_SHARE_MAX = 0.8
 DEAD_ROWS_MIN = 50_000
 TABLES_NAMED = 3
 # Tables whose rows come and go with every job: dead ones in them slow every claim and finish down.
@@ -31,7 +31,7 @@ WANTED = [
 
 
 class Server(NamedTuple):
-    """What check_server answers. The last four say what this role may look at."""
+    """What check_server answers. The last five say what this role may look at."""
 
     number: int
     version: str
@@ -41,6 +41,7 @@ class Server(NamedTuple):
     fsync: bool
     full_page_writes: bool
     synchronous_commit: str
+    standby_named: bool
     standby: bool
     read_only: bool
     autovacuum: bool
@@ -48,6 +49,7 @@ class Server(NamedTuple):
     sees_activity: bool
     sees_all_activity: bool
     sees_tables: bool
+    sees_slots: bool
 
 
 class Missing(NamedTuple):
@@ -64,14 +66,15 @@ def check_steps(deep: bool, pooled: bool, latest: int) -> Steps[list[Finding]]:
     found = [version_finding(server), encoding_finding(server)]
     if any(finding.level == "error" for finding in found):
         return found
-    found += [durability_finding(server), writable_finding(server), pooler_finding(pooled)]
+    found += [check_durability.durability_finding(server), writable_finding(server), pooler_finding(pooled)]
     names, privileges = (list(column) for column in zip(*WANTED, strict=True))
     rows = yield from run("check_rights", names=names, privileges=privileges)
     missing = [Missing(*row) for row in rows]
     found += yield from _schema(server, missing, latest)
-    found.append((yield from _connections(server)))
+    found.append((yield from _connections(server, missing, found)))
     found.append((yield from _transactions(server)))
-    if not any(finding.name == "schema" and finding.level == "error" for finding in found):
+    found.append((yield from _slots(server)))
+    if _is_sound(found):
         found += yield from _tables(server)
         found += yield from _pointers(deep, missing)
     return found
@@ -104,26 +107,6 @@ def encoding_finding(server: Server) -> Finding:
     )  # fmt: skip
 
 
-def durability_finding(server: Server) -> Finding:
-    off = [name for name in ("fsync", "full_page_writes") if not getattr(server, name)]
-    if off:
-        return Finding(
-            "durability", "warning", f"{' and '.join(off)} off: a crash of the machine can lose jobs that were "
-            "stored, and damage the whole server",
-            "set to on in postgresql.conf: " + ", ".join(off),
-        )  # fmt: skip
-    if server.synchronous_commit == "off":
-        return Finding(
-            "durability", "warning", "synchronous_commit is off for this role: penstock switches it on for itself, but "
-            "not in transactions of your own that enqueue, nor behind a pooler; a crash may undo the newest of those",
-            f'ALTER ROLE "{server.role}" SET synchronous_commit = on',
-        )  # fmt: skip
-    said = (
-        f"synchronous_commit={server.synchronous_commit}: every commit is on the server's disk before the call returns"
-    )
-    return Finding("durability", "ok", said)
-
-
 def writable_finding(server: Server) -> Finding:
     if server.standby:
         return Finding(
@@ -149,21 +132,23 @@ def pooler_finding(pooled: bool) -> Finding:
     )  # fmt: skip
 
 
-def _connections(server: Server) -> Steps[Finding]:
+def _connections(server: Server, missing: list[Missing], found: list[Finding]) -> Steps[Finding]:
     if not server.sees_databases:
         return _unseen("connections", "pg_stat_database")
-    [(used, room)] = yield from run("check_connections")
-    return connections_finding(used, room)
+    rooms = yield from check_connections.rooms(server.sees_activity)
+    asked = _is_sound(found) and not any(one.name == "worker" for one in missing)
+    workers = (yield from check_connections.live_workers()) if asked else None
+    return check_connections.connections_finding(rooms, workers)
 
 
-def connections_finding(used: int, room: int) -> Finding:
-    said = f"{used:,} of {room:,} in use"
-    if used <= room * CONNECTIONS_SHARE_MAX:
-        return Finding("connections", "ok", said)
-    return Finding(
-        "connections", "warning", f"{said}: whoever comes when none is left is turned away",
-        "raise max_connections, lower ?pool= in the addresses, or put a pooler before the programs that only enqueue",
-    )  # fmt: skip
+def _slots(server: Server) -> Steps[Finding]:
+    if not server.sees_slots:
+        return _unseen("write-ahead log", "pg_replication_slots")
+    return check_durability.log_finding((yield from run("check_slots")))
+
+
+def _is_sound(found: list[Finding]) -> bool:
+    return not any(finding.name == "schema" and finding.level == "error" for finding in found)
 
 
 def _unseen(name: str, view: str) -> Finding:
@@ -269,9 +254,11 @@ def transactions_finding(rows: Rows, sees_all: bool, role: str) -> Finding:
 
 def _tables(server: Server) -> Steps[list[Finding]]:
     rows = yield from run("check_tables")
-    found = [autovacuum_finding(server.autovacuum, [name for name, *_, off in rows if off])]
+    unlogged = check_durability.unlogged_finding([name for name, *_, is_unlogged in rows if is_unlogged])
+    found = [] if unlogged is None else [unlogged]
+    found.append(autovacuum_finding(server.autovacuum, [name for name, *_, off, _ in rows if off]))
     if server.sees_tables:
-        found.append(dead_rows_finding({name: (live, dead) for name, _, live, dead, _ in rows if name in CHURNED}))
+        found.append(dead_rows_finding({name: (live, dead) for name, _, live, dead, *_ in rows if name in CHURNED}))
     else:
         found.append(_unseen("dead rows", "pg_stat_all_tables"))
     return [*found, size_finding([(name, size) for name, size, *_ in rows])]

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.errors import WorkerRefused
 from penstock.domain.options import Resources, Tenant
 from penstock.domain.routing import why_not
+from penstock.store.endings import AVOID_US, refuse_claim
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.store.postgres.steps import SEEN, Steps, run, value
 from penstock.store.rows import read_resources
@@ -162,6 +162,7 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
         known=len(seen.lanes),
         expired=seen.expired_upto,
         flood=FLOOD,
+        fair=AVOID_US,
         beyond_lane=beyond,
         beyond_priority=None if beyond is None else seen.lanes[beyond].priority,
         beyond_due=None if beyond is None else seen.first[beyond][0],
@@ -172,7 +173,7 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
     )
     if status not in ("active", "draining"):
         seen.upto = None
-        raise WorkerRefused(f"this worker is {status or 'not registered'}; it must register again before it claims")
+        raise refuse_claim(status)
     seen.note(now)
     if strange:
         yield from _read_lanes(seen)
@@ -220,11 +221,16 @@ def _nearest(seen: Seen, eligible: list[int]) -> tuple[list[int], int | None]:
 def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:
     """End what waited for too long. Only the rows since the last look are asked for; now and then, all."""
     if overdue:
-        while (yield from value("expire_jobs")) == EXPIRED_PAGE:
-            pass
+        yield from expire_all()
     seen.expired_upto = now
     if time.monotonic() - seen.expired_at > EXPIRED_AGAIN_SECONDS:
         seen.expired_upto, seen.expired_at = 0, time.monotonic()
+
+
+def expire_all() -> Steps[None]:
+    """End all that waited for too long, a page at a time."""
+    while (yield from value("expire_jobs")) == EXPIRED_PAGE:
+        pass
 
 
 def _claims(seen: Seen, columns: list[Any]) -> list[Claim]:

@@ -11,7 +11,7 @@ from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.steps import Steps, run
 
 _ARRAYS = ("tokens", "finals", "states", "started", "delays", "errors", "reasons", "deciders", "backs", "crashes",
-           "events", "keeps", "removes", "progress")  # fmt: skip
+           "events", "keeps", "removes", "progress", "elsewhere")  # fmt: skip
 
 
 def finish_steps(finish: FinishJobs) -> Steps[list[int]]:

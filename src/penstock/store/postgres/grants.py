@@ -12,9 +12,9 @@ EVERYBODY = ("public", "none")
 RIGHTS = {
     "SELECT": ("meta",),
     "SELECT, INSERT": ("lane",),
-    "SELECT, INSERT, UPDATE": ("job_type",),
+    "SELECT, INSERT, UPDATE": ("job_type", "leader"),
     "SELECT, INSERT, DELETE": ("history",),
-    "SELECT, INSERT, UPDATE, DELETE": ("job", "waiting", "lease", "outcome", "unique_key", "worker"),
+    "SELECT, INSERT, UPDATE, DELETE": ("job", "waiting", "lease", "outcome", "unique_key", "worker", "once"),
     "INSERT": ("audit",),
 }
 """Which rights on which tables: rows that are only ever added can be changed by nobody but the owner."""

@@ -16,6 +16,7 @@ from penstock.domain.errors import StoreBusy
 from penstock.domain.job import Event, State, StateCode, next_state
 from penstock.domain.options import Tenant
 from penstock.store import params as p
+from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.read import dead_matching, is_id, read_types
 from penstock.store.postgres.statements import DEFAULT_SCHEMA, sql
@@ -126,6 +127,7 @@ def _dead(row: tuple[Any, ...]) -> DeadJob:
 
 
 def prune_jobs(prune: p.PruneJobs) -> Steps[int]:
+    yield from check_term(prune.term)
     over = yield from run("prunable_over_count", limit=prune.limit)
     removed = yield from remove_jobs([id_ for (id_,) in over])
     ages = {state: int(age * MICROSECONDS) for state, age in prune_ages(prune).items()}

@@ -195,11 +195,12 @@ def list_workers() -> Steps[list[p.WorkerInfo]]:
 
 
 def _worker(
-    id_: str, host: str, pid: int, version: str, status: p.WorkerStatus, slots: int, types: str, queues: str | None,
-    capabilities: str, resources: str | None, started_at: int, heartbeat_at: int, silent: int, stale_after: int,
-    jobs: int,
+    session: int, id_: str, host: str, pid: int, version: str, status: p.WorkerStatus, slots: int, types: str,
+    queues: str | None, capabilities: str, resources: str | None, started_at: int, heartbeat_at: int, silent: int,
+    stale_after: int, jobs: int, health: str | None, failing: bool,
 ) -> p.WorkerInfo:  # fmt: skip
     return p.WorkerInfo(
+        session=session,
         id=id_,
         host=host,
         pid=pid,
@@ -215,6 +216,8 @@ def _worker(
         silent=silent / MICROSECONDS,
         stale_after=stale_after / MICROSECONDS,
         jobs=jobs,
+        health=health,
+        failing=failing,
     )
 
 

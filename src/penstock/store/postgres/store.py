@@ -21,7 +21,7 @@ from penstock.domain.options import Options
 from penstock.store import params as p
 from penstock.store.call import Call
 from penstock.store.contract import Transaction
-from penstock.store.postgres import check, claim, enqueue, finish, migrate, operate, plain, read, workers
+from penstock.store.postgres import check, claim, coordinate, enqueue, finish, migrate, operate, plain, read, workers
 from penstock.store.postgres.address import PostgresAddress
 from penstock.store.postgres.errors import translate
 from penstock.store.postgres.guests import GuestCall
@@ -180,6 +180,12 @@ class PostgresStore:
     def save_progress(self, params: p.SaveProgress) -> Call[list[int]]:
         return self._note(lambda: finish.progress_steps(params))
 
+    def begin_once(self, params: p.BeginOnce) -> Call[p.Once]:
+        return self._write(lambda: coordinate.begin_once_steps(params))
+
+    def end_once(self, params: p.EndOnce) -> Call[bool]:
+        return self._write(lambda: coordinate.end_once_steps(params), alone=True)
+
     # Workers
 
     def register_worker(self, params: p.RegisterWorker) -> Call[int]:
@@ -193,6 +199,21 @@ class PostgresStore:
 
     def recover_jobs(self, params: p.RecoverJobs) -> Call[p.Recovered]:
         return self._write(lambda: workers.recover_steps(params, self._random))
+
+    def lead_store(self, params: p.LeadStore) -> Call[p.Leadership]:
+        return self._call(lambda: coordinate.lead_steps(params), Role.WRITE, seconds=self._brief)
+
+    def give_back_jobs(self, params: p.GiveBackJobs) -> Call[p.GivenBack]:
+        return self._write(lambda: coordinate.give_back_steps(params))
+
+    def expire_jobs(self, params: p.ExpireJobs) -> Call[None]:
+        return self._write(lambda: coordinate.expire_steps(params))
+
+    def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
+        return self._write(lambda: coordinate.unroutable_steps(params))
+
+    def mark_workers(self, params: p.MarkWorkers) -> Call[None]:
+        return self._write(lambda: coordinate.mark_steps(params))
 
     def list_workers(self) -> Call[list[p.WorkerInfo]]:
         return self._read(read.list_workers)

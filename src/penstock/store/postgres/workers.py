@@ -10,6 +10,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.store import params as p
 from penstock.store.endings import already_registered, ending_of_lost
+from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.finish import end_attempts
 from penstock.store.postgres.steps import Steps, run, value
 
@@ -40,6 +41,7 @@ def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> St
         capabilities=_json(worker.capabilities),
         resources=None if worker.resources is None else _json(worker.resources),
         stale_after=_us(worker.stale_after),
+        health=worker.health,
     )
     if session is None:
         raise already_registered(worker.worker_id, "active")
@@ -53,14 +55,17 @@ def heartbeat_steps(beat: p.HeartbeatWorker) -> Steps[p.Heartbeat]:
 
 
 def recover_steps(recover: p.RecoverJobs, draw: Random = random.random) -> Steps[p.Recovered]:
+    yield from check_term(recover.term)
     workers: list[str] = []
     jobs: list[str] = []
     for session, worker_id in (yield from run("stale_workers", stale_after=_us(recover.stale_after))):
-        room = recover.limit - len(jobs)
-        if room <= 0:
-            return p.Recovered(workers, jobs, more=True)
-        jobs += yield from _recover_session(session, room, draw)
+        if len(jobs) >= recover.limit:
+            break
+        jobs += yield from _recover_session(session, recover.limit - len(jobs), draw)
         workers.append(worker_id)
+    if recover.actor is not None and workers:
+        detail = _json({"workers": workers, "jobs": jobs})
+        yield from run("audit", actor=recover.actor, action="recover", detail=detail)
     return p.Recovered(workers, jobs, more=len(jobs) >= recover.limit)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import apsw
 import msgspec
 
-from penstock.domain.errors import WorkerRefused
 from penstock.domain.job import StateCode
+from penstock.store.endings import AVOID_US, refuse_claim
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.store.sqlite.tx import Tx
 
@@ -19,13 +19,14 @@ _decode = msgspec.json.Decoder(list[Claim]).decode
 def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
     [(status, next_due_at, next_expiry, last_lane, token)] = tx.run("before_claim", session=claim.session)
     if status not in ("active", "draining"):
-        raise WorkerRefused(f"this worker is {status or 'not registered'}; it must register again before it claims")
+        raise refuse_claim(status)
     if next_due_at is not None and next_due_at <= tx.now:
-        next_due_at = _promote_due(tx)
+        next_due_at = promote_due(tx)
     if next_expiry is not None and next_expiry <= tx.now:
-        _expire_overdue(tx)
+        expire_overdue(tx)
     lanes = tx.lanes.eligible(tx, claim, last_lane)
-    if not tx.change("lease_jobs", lanes=lanes, limit=claim.limit, session=claim.session, now=tx.now):
+    fair = tx.now - AVOID_US
+    if not tx.change("lease_jobs", lanes=lanes, limit=claim.limit, session=claim.session, now=tx.now, fair=fair):
         return Claimed([], tx.now, next_due_at)
     tx.change("unready_leased_jobs", token=token)
     return Claimed(_read_claims(tx, token), tx.now, next_due_at)
@@ -40,7 +41,7 @@ def _read_claims(tx: Tx, token: int) -> list[Claim]:
         return [claim for one in tokens for claim in _decode(tx.value("read_claims", after=one - 1, upto=one))]
 
 
-def _promote_due(tx: Tx) -> int | None:
+def promote_due(tx: Tx) -> int | None:
     """Scheduled jobs whose moment has come become pending. Answers when the next one is due."""
     tx.change("ready_due_jobs", now=tx.now, limit=PROMOTED_MAX)
     tx.change("delete_due_jobs", now=tx.now, limit=PROMOTED_MAX)
@@ -49,7 +50,7 @@ def _promote_due(tx: Tx) -> int | None:
     return following
 
 
-def _expire_overdue(tx: Tx) -> None:
+def expire_overdue(tx: Tx) -> None:
     tx.change("expire_jobs", now=tx.now, expired=StateCode.EXPIRED)
     tx.change("unready_ended_jobs", now=tx.now)
     tx.change("delete_ttl", now=tx.now)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 import apsw
 
@@ -28,6 +29,7 @@ WITHDRAWN = frozenset({(3, 52, 0)})
 WAL_CHECKPOINT_PAGES = 4000
 WAL_BYTES_KEPT = 64 * 1024 * 1024
 CACHE_KIB = 16 * 1024
+_OLDEST = re.compile(r"^-- oldest: (\d+)$", re.MULTILINE)
 
 
 def check_library(version: str) -> None:
@@ -114,10 +116,12 @@ def schema_status(db: apsw.Connection, path: str) -> MigrationStatus:
     latest = known[-1][0]
     try:
         exists = db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'penstock_meta'").get
-        current = db.execute("SELECT value FROM penstock_meta WHERE key = 'schema_version'").get if exists else 0
+        rows: list[Any] = db.execute("SELECT key, value FROM penstock_meta").fetchall() if exists else []
     except apsw.Error as error:
         raise translate(error, path) from None
-    if not isinstance(current, int) or current > latest:
+    meta: dict[str, int] = dict(rows)
+    current = meta.get("schema_version") if exists else 0
+    if current is None or meta.get("oldest", current) > latest:
         raise StoreVersionError(
             f"{path}: the store has schema version {current}, this penstock knows up to {latest}; upgrade penstock"
         )
@@ -127,11 +131,15 @@ def schema_status(db: apsw.Connection, path: str) -> MigrationStatus:
 def migration_script(current: int) -> str:
     """The migrations after a version as one script, all or nothing if whoever runs it stops at the first error."""
     pending = [(version, name, text) for version, name, text in migrations() if version > current]
-    steps = [
-        f"-- {name}\n{text.rstrip()}\nUPDATE penstock_meta SET value = {version} WHERE key = 'schema_version';\n"
-        for version, name, text in pending
-    ]
+    steps = [f"-- {name}\n{text.rstrip()}\n{_note(version, text)}\n" for version, name, text in pending]
     return "\n".join(["-- for: sqlite3 -bail FILE\nBEGIN IMMEDIATE;\n", *steps, "COMMIT;\n"]) if steps else ""
+
+
+def _note(version: int, text: str) -> str:
+    """Programs that know only older versions go on, unless the migration does not say that they may."""
+    named = _OLDEST.search(text)
+    values = f"('schema_version', {version}), ('oldest', {int(named[1]) if named else version})"
+    return f"INSERT OR REPLACE INTO penstock_meta VALUES {values};"
 
 
 def migrate(db: apsw.Connection, path: str) -> MigrationStatus:
@@ -145,7 +153,7 @@ def migrate(db: apsw.Connection, path: str) -> MigrationStatus:
         for version, _, text in migrations():
             if version > current:
                 db.execute(text)
-                db.execute("UPDATE penstock_meta SET value = ? WHERE key = 'schema_version'", (version,))
+                db.execute(_note(version, text))
         db.execute("COMMIT")
     except apsw.Error as error:
         if db.in_transaction:

@@ -143,8 +143,9 @@ class OpenFile:
         if self._bells.owed:
             self._bells.ring_owed()
         self._bells.close()
-        for db in list(self._inherited):
-            self.disconnect(db)
+        with self.reader_lock:  # A read may be under way in another thread.
+            for db in list(self._inherited):
+                self.disconnect(db)
         self._turn.close()
 
     def version(self) -> int:

@@ -77,6 +77,7 @@ def remove_jobs(tx: Tx, seqs: str) -> int:
         return 0
     tx.change("delete_history", seqs=seqs)
     tx.change("delete_outcomes", seqs=seqs)
+    tx.change("delete_once", seqs=seqs)
     return tx.change("delete_jobs", seqs=seqs)
 
 

@@ -20,6 +20,7 @@ from penstock.store.rows import (
     spec_again,
     unknown_job,
 )
+from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.finish import remove_jobs
 from penstock.store.sqlite.read import dead_where
@@ -89,6 +90,7 @@ def purge_dead(tx: Tx, purge: p.PurgeDead) -> int:
 
 
 def prune_jobs(tx: Tx, prune: p.PruneJobs) -> int:
+    check_term(tx, prune.term)
     removed = remove_jobs(tx, tx.value("prunable_over_count", limit=prune.limit))
     for state, age in prune_ages(prune).items():
         room = prune.limit - removed

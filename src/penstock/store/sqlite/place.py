@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from shlex import quote
 
-from penstock.store.disk import IN_MEMORY, file_system
+from penstock.store.disk import IN_MEMORY, Mount, mount_of
 from penstock.store.params import Finding, Level
 
 # Shared memory and locks do not reach across machines; several of these have no working locks at all.
@@ -20,6 +20,7 @@ NETWORK = frozenset({
     "virtiofs", "vboxsf", "prl_fs", "fuse",
 })  # fmt: skip
 CONTAINER = frozenset({"overlay", "aufs"})
+UNSYNCED = frozenset({"nobarrier", "barrier=0"})
 FREE_BYTES_LOW = 512 * 1024 * 1024
 FREE_BYTES_MIN = 32 * 1024 * 1024
 ELSEWHERE = "move the store to a local disk (or a volume of one) and name it with --store"
@@ -66,7 +67,7 @@ def _nearest_folder(path: str) -> str:
 
 
 def _file_system(folder: str) -> Finding:
-    kind = file_system(folder) or "a file system that is not known here"
+    kind, options = mount_of(folder) or Mount("a file system that is not known here", frozenset())
     name = f"{folder} is on {kind}"
     if kind in NETWORK or kind.startswith("fuse."):
         return Finding(
@@ -82,6 +83,12 @@ def _file_system(folder: str) -> Finding:
         return Finding(
             "file system", "warning", f"{name}, the layer of a container: jobs are lost with the container",
             "mount a volume of a local disk and put the store there",
+        )  # fmt: skip
+    if options & UNSYNCED:
+        return Finding(
+            "file system", "warning", f"{name}, mounted with {', '.join(sorted(options & UNSYNCED))}: what was synced "
+            "may still be in the disk's cache, and a power failure can lose jobs that were stored or damage the store",
+            "mount it without this option, unless the cache of the disk has a battery",
         )  # fmt: skip
     return Finding("file system", "ok", name)
 

@@ -20,7 +20,7 @@ from penstock.domain.options import Options
 from penstock.store import params as p
 from penstock.store.call import Call
 from penstock.store.contract import Transaction
-from penstock.store.sqlite import check, claim, connection, enqueue, finish, operate, read, workers
+from penstock.store.sqlite import check, claim, connection, coordinate, enqueue, finish, operate, read, workers
 from penstock.store.sqlite.doorbell import DoorbellListener
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.statements import migrations, sql
@@ -149,6 +149,12 @@ class SqliteStore:
     def save_progress(self, params: p.SaveProgress) -> Call[list[int]]:
         return self._write(lambda tx: finish.save_progress(tx, params), durable=False)
 
+    def begin_once(self, params: p.BeginOnce) -> Call[p.Once]:
+        return self._write(lambda tx: coordinate.begin_once(tx, params))
+
+    def end_once(self, params: p.EndOnce) -> Call[bool]:
+        return self._write(lambda tx: coordinate.end_once(tx, params))
+
     # Workers
 
     def register_worker(self, params: p.RegisterWorker) -> Call[int]:
@@ -172,6 +178,21 @@ class SqliteStore:
     def recover_jobs(self, params: p.RecoverJobs) -> Call[p.Recovered]:
         asked_at = self._clock.now_us()
         return self._write(lambda tx: workers.recover_jobs(tx, params, asked_at))
+
+    def lead_store(self, params: p.LeadStore) -> Call[p.Leadership]:
+        return self._write(lambda tx: coordinate.lead_store(tx, params), durable=False)
+
+    def give_back_jobs(self, params: p.GiveBackJobs) -> Call[p.GivenBack]:
+        return self._write(lambda tx: coordinate.give_back_jobs(tx, params))
+
+    def expire_jobs(self, params: p.ExpireJobs) -> Call[None]:
+        return self._write(lambda tx: coordinate.expire_jobs(tx, params))
+
+    def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
+        return self._write(lambda tx: coordinate.fail_unroutable(tx, params))
+
+    def mark_workers(self, params: p.MarkWorkers) -> Call[None]:
+        return self._write(lambda tx: coordinate.mark_workers(tx, params), durable=False)
 
     def list_workers(self) -> Call[list[p.WorkerInfo]]:
         return self._read(workers.list_workers)

@@ -42,7 +42,7 @@ class Lanes:
 
     def find(self, tx: Tx, type: str, queue: str, capability: str, resources: Resources) -> int:
         """The lane of a route, made if it is new."""
-        route = (type, queue, capability, _resource_text(resources))
+        route = (type, queue, capability, resource_text(resources))
         lane = self._ids.get(route)
         if lane is None:
             self._refresh(tx)
@@ -70,7 +70,8 @@ class Lanes:
             self._known, self._ids[row[1:]] = row[0], row[0]
 
 
-def _resource_text(resources: Resources) -> str:
+def resource_text(resources: Resources) -> str:
+    """As a lane stores them."""
     return "" if resources is NO_RESOURCES or resources == NO_RESOURCES else as_json(resources)
 
 

@@ -9,6 +9,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.store import params as p
 from penstock.store.endings import already_registered, ending_of_lost
 from penstock.store.rows import WORKERS_LISTED
+from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.finish import end_attempts
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json
@@ -42,6 +43,7 @@ def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
         bell=worker.bell,
         now=tx.now,
         stale_after=_us(worker.stale_after),
+        health=worker.health,
     )
     return tx.db.last_insert_rowid()
 
@@ -51,16 +53,19 @@ def heartbeat_worker(tx: Tx, beat: p.HeartbeatWorker) -> p.Heartbeat:
 
 
 def recover_jobs(tx: Tx, recover: p.RecoverJobs, asked_at: int) -> p.Recovered:
+    check_term(tx, recover.term)
     # Staleness is judged as of the question: while it waited for the write lock, heartbeats had to wait as well.
     now = min(tx.now, asked_at)
     workers: list[str] = []
     jobs: list[str] = []
     for session, worker_id in tx.run("stale_workers", now=now, stale_after=_us(recover.stale_after)):
-        room = recover.limit - len(jobs)
-        if room <= 0:
-            return p.Recovered(workers, jobs, more=True)
-        jobs += _recover_session(tx, session, room)
+        if len(jobs) >= recover.limit:
+            break
+        jobs += _recover_session(tx, session, recover.limit - len(jobs))
         workers.append(worker_id)
+    if recover.actor is not None and workers:
+        detail = as_json({"workers": workers, "jobs": jobs})
+        tx.change("audit", now=tx.now, actor=recover.actor, action="recover", detail=detail)
     return p.Recovered(workers, jobs, more=len(jobs) >= recover.limit)
 
 

@@ -2,9 +2,13 @@
 -- snapshot that was true of: whatever became visible since is found by the transaction that inserted it, so a job
 -- that was committed late, or that comes before all others, is not missed and no dead row before it is walked over.
 -- Where at most one lane is known to have jobs, the parts marked "many lanes" are left out: starting a plan of so many
--- nodes costs more than a lone job.
+-- nodes costs more than a lone job. A job whose last attempt failed here is left to others for a while.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
-worker AS MATERIALIZED (SELECT status FROM penstock.worker WHERE session = %(session)s::bigint),
+worker AS MATERIALIZED (
+    SELECT CASE WHEN failing THEN 'failing' ELSE status END AS status
+    FROM penstock.worker
+    WHERE session = %(session)s::bigint
+),
 new AS MATERIALIZED (
     SELECT lane, due_at, id
     FROM (
@@ -50,6 +54,10 @@ near AS MATERIALIZED (
         SELECT due_at, id FROM penstock.waiting
         WHERE waiting.lane = want.lane AND (waiting.due_at, waiting.id) >= (want.due_at, want.id)
             AND waiting.due_at <= moment.us
+            AND (
+                waiting.avoid IS NULL OR waiting.avoid <> %(session)s::bigint
+                OR waiting.due_at <= moment.us - %(fair)s::bigint
+            )
         ORDER BY due_at, id
         LIMIT %(share)s::bigint
     ) AS row
@@ -79,6 +87,10 @@ quota AS MATERIALIZED (
                 SELECT due_at, id FROM penstock.waiting
                 WHERE waiting.lane = deep.lane AND (waiting.due_at, waiting.id) >= (deep.from_due, deep.from_id)
                     AND waiting.due_at <= moment.us
+                    AND (
+                        waiting.avoid IS NULL OR waiting.avoid <> %(session)s::bigint
+                        OR waiting.due_at <= moment.us - %(fair)s::bigint
+                    )
                 ORDER BY due_at, id
                 LIMIT %(limit)s::bigint
             ) AS row
@@ -101,6 +113,10 @@ picked AS MATERIALIZED (
         SELECT ctid AS at, lane, due_at, id, expires_at FROM penstock.waiting
         WHERE waiting.lane = quota.lane AND (waiting.due_at, waiting.id) >= (quota.due_at, quota.id)
             AND waiting.due_at <= moment.us
+            AND (
+                waiting.avoid IS NULL OR waiting.avoid <> %(session)s::bigint
+                OR waiting.due_at <= moment.us - %(fair)s::bigint
+            )
         ORDER BY due_at, id
         LIMIT quota.jobs
         FOR UPDATE SKIP LOCKED

@@ -17,6 +17,9 @@ gone AS (DELETE FROM penstock.lease WHERE token = ANY (ARRAY (SELECT token FROM 
 removed AS (
     DELETE FROM penstock.job WHERE %(remove)s::boolean AND id = ANY (ARRAY (SELECT id FROM done WHERE NOT cancel))
 ),
+effects AS (
+    DELETE FROM penstock.once WHERE %(remove)s::boolean AND id = ANY (ARRAY (SELECT id FROM done WHERE NOT cancel))
+),
 forgotten AS (
     DELETE FROM penstock.history
     WHERE %(remove)s::boolean AND id = ANY (ARRAY (SELECT id FROM done WHERE NOT cancel))

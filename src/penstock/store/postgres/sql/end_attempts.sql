@@ -8,10 +8,11 @@ row AS MATERIALIZED (
     FROM unnest(
         %(tokens)s::bigint[], %(finals)s::boolean[], %(states)s::smallint[], %(started)s::bigint[],
         %(delays)s::bigint[], %(errors)s::text[], %(reasons)s::text[], %(deciders)s::text[], %(backs)s::integer[],
-        %(crashes)s::integer[], %(events)s::text[], %(keeps)s::integer[], %(removes)s::boolean[], %(progress)s::text[]
+        %(crashes)s::integer[], %(events)s::text[], %(keeps)s::integer[], %(removes)s::boolean[], %(progress)s::text[],
+        %(elsewhere)s::boolean[]
     ) AS given (
         token, final, state, started_at, delay, error, reason, decided_by, give_back, crash, event, keep, remove,
-        progress
+        progress, elsewhere
     )
     CROSS JOIN LATERAL (
         SELECT id, attempt, session, claimed_at, started_at, progress, cancel
@@ -25,6 +26,7 @@ recorded AS (
     FROM row CROSS JOIN moment
     WHERE %(record)s::boolean AND NOT removed
 ),
+unsaid AS (DELETE FROM penstock.once WHERE id = ANY (ARRAY (SELECT id FROM row WHERE removed))),
 forgotten AS (DELETE FROM penstock.history WHERE id = ANY (ARRAY (SELECT id FROM row WHERE removed))),
 deleted AS (DELETE FROM penstock.job WHERE id = ANY (ARRAY (SELECT id FROM row WHERE removed))),
 changed AS (
@@ -36,11 +38,11 @@ changed AS (
         error = coalesce(row.error, job.error)
     FROM row CROSS JOIN moment
     WHERE job.id = row.id AND NOT row.removed
-    RETURNING job.id, job.lane, job.due_at, row.ends
+    RETURNING job.id, job.lane, job.due_at, row.ends, CASE WHEN row.elsewhere THEN row.session END AS avoid
 ),
 returned AS (
-    INSERT INTO penstock.waiting (lane, due_at, id)
-    SELECT lane, due_at, id FROM changed WHERE NOT ends
+    INSERT INTO penstock.waiting (lane, due_at, id, avoid)
+    SELECT lane, due_at, id, avoid FROM changed WHERE NOT ends
 ),
 ended AS (
     INSERT INTO penstock.outcome (

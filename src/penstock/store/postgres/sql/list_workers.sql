@@ -1,8 +1,10 @@
 -- All that have not ended, and the newest of all.
 SELECT
-    worker.id, worker.host, worker.pid, worker.version, worker.status, worker.slots, worker.types, worker.queues,
+    worker.session, worker.id, worker.host, worker.pid, worker.version,
+    CASE WHEN worker.failing AND worker.status = 'active' THEN 'inactive' ELSE worker.status END, worker.slots, worker.types, worker.queues,
     worker.capabilities, worker.resources, worker.started_at, worker.heartbeat_at,
-    penstock.moment(%(now)s::bigint) - worker.heartbeat_at, worker.stale_after, coalesce(held.jobs, 0)
+    penstock.moment(%(now)s::bigint) - worker.heartbeat_at, worker.stale_after, coalesce(held.jobs, 0),
+    worker.health, worker.failing
 FROM penstock.worker
 LEFT JOIN (SELECT session, count(*) AS jobs FROM penstock.lease GROUP BY session) AS held
     ON held.session = worker.session

@@ -1,6 +1,6 @@
 -- All that a claim must know first, in one row.
 SELECT
-    (SELECT status FROM penstock_worker WHERE session = :session),
+    (SELECT iif(failing, 'failing', status) FROM penstock_worker WHERE session = :session),
     (SELECT min(due_at) FROM penstock_scheduled),
     (SELECT min(expires_at) FROM penstock_ttl),
     (SELECT coalesce(max(lane), 0) FROM penstock_lane),

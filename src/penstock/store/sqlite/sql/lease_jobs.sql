@@ -1,10 +1,12 @@
 -- First the heads of the lanes, in order: the first :limit jobs can only be in the first :limit lanes. Of each lane its
--- share is read, and more of those that have all of their share among the first.
+-- share is read, and more of those that have all of their share among the first. A job whose last attempt failed here is
+-- left to others for a while.
 WITH head (lane) AS MATERIALIZED (
     SELECT job.lane
     FROM json_each(:lanes) AS lane
     CROSS JOIN penstock_job AS job ON job.seq = (
         SELECT ready.seq FROM penstock_ready AS ready WHERE ready.lane = lane.value
+            AND (ready.avoid IS NULL OR ready.avoid <> :session OR ready.due_at <= :fair)
         ORDER BY ready.priority DESC, ready.due_at, ready.seq LIMIT 1
     )
     ORDER BY job.priority DESC, job.due_at, job.seq
@@ -16,6 +18,7 @@ near (lane, priority, due_at, seq, attempt) AS MATERIALIZED (
     FROM head
     CROSS JOIN penstock_job AS job ON job.seq IN (
         SELECT ready.seq FROM penstock_ready AS ready WHERE ready.lane = head.lane
+            AND (ready.avoid IS NULL OR ready.avoid <> :session OR ready.due_at <= :fair)
         ORDER BY ready.priority DESC, ready.due_at, ready.seq LIMIT (SELECT jobs FROM share)
     )
     ORDER BY job.priority DESC, job.due_at, job.seq
@@ -36,6 +39,7 @@ picked (priority, due_at, seq, attempt) AS (
     FROM deep
     CROSS JOIN penstock_job AS job ON job.seq IN (
         SELECT ready.seq FROM penstock_ready AS ready WHERE ready.lane = deep.lane
+            AND (ready.avoid IS NULL OR ready.avoid <> :session OR ready.due_at <= :fair)
         ORDER BY ready.priority DESC, ready.due_at, ready.seq LIMIT :limit
     )
     ORDER BY 1 DESC, 2, 3

@@ -1,9 +1,10 @@
 SELECT json_group_array(
     json_object(
-        'id', id, 'host', host, 'pid', pid, 'version', version, 'status', status, 'slots', slots,
+        'session', worker.session, 'id', id, 'host', host, 'pid', pid, 'version', version, 'status', iif(failing AND status = 'active', 'inactive', status), 'slots', slots,
         'types', json(types), 'queues', json(queues), 'capabilities', json(capabilities), 'resources', json(resources),
         'started_at', started_at, 'heartbeat_at', heartbeat_at,
-        'silent', (:now - heartbeat_at) / 1e6, 'stale_after', stale_after / 1e6, 'jobs', coalesce(held.jobs, 0)
+        'silent', (:now - heartbeat_at) / 1e6, 'stale_after', stale_after / 1e6, 'jobs', coalesce(held.jobs, 0),
+        'health', health, 'failing', json(iif(failing, 'true', 'false'))
     )
     ORDER BY worker.session DESC
 )

@@ -4,14 +4,16 @@ SET
     attempt = back.attempt,
     crashes = penstock_job.crashes + back.crash,
     due_at = back.due_at,
-    error = coalesce(back.error, penstock_job.error)
+    error = coalesce(back.error, penstock_job.error),
+    avoid = back.avoid
 FROM (
     SELECT
         lease.seq,
         lease.attempt - (row.value ->> 8) AS attempt,
         row.value ->> 9 AS crash,
         row.value ->> 4 + :now AS due_at,
-        row.value ->> 5 AS error
+        row.value ->> 5 AS error,
+        iif(row.value ->> 14, lease.session, NULL) AS avoid
     FROM json_each(:rows) AS row
     JOIN penstock_lease AS lease ON lease.token = row.value ->> 0
     WHERE NOT (row.value ->> 1) AND NOT lease.cancel

@@ -1,0 +1,91 @@
+"""What one worker does for all: leading, and the duties that its term fences."""
+
+from __future__ import annotations
+
+import msgspec
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.job import ErrorInfo
+from penstock.store import params as p
+from penstock.store.endings import ending_unstarted, not_leader
+from penstock.store.postgres.claim import expire_all
+from penstock.store.postgres.enqueue import resource_text
+from penstock.store.postgres.finish import end_attempts
+from penstock.store.postgres.steps import Steps, run, value
+
+
+def lead_steps(lead: p.LeadStore) -> Steps[p.Leadership]:
+    if lead.lease is None:
+        yield from run("resign", session=lead.session)
+    else:
+        yield from run("lead", session=lead.session, lease=int(lead.lease * MICROSECONDS))
+    found = yield from run("read_leader")
+    if not found:
+        return p.Leadership(0, False, None, 0.0)
+    [(term, session, worker_id, left)] = found
+    return p.Leadership(term, session == lead.session and left > 0, worker_id, max(0.0, left / MICROSECONDS))
+
+
+def check_term(term: int | None) -> Steps[None]:
+    """Refuse what a leader of the past still wants to do. A person has no term."""
+    if term is not None and not (yield from value("check_term", term=term)):
+        raise not_leader(term)
+
+
+def give_back_steps(give_back: p.GiveBackJobs) -> Steps[p.GivenBack]:
+    yield from check_term(give_back.term)
+    timeout = int(give_back.start_timeout * MICROSECONDS)
+    leases = yield from run("unstarted_leases", timeout=timeout, limit=give_back.limit)
+    endings = [ending_unstarted(token, times, give_back, policy) for token, _, times, policy in leases]
+    if endings:
+        yield from end_attempts(endings, "default")
+    ended = [(row[1], ending.final) for row, ending in zip(leases, endings, strict=True)]
+    return p.GivenBack([one for one, final in ended if not final], [one for one, final in ended if final])
+
+
+def expire_steps(expire: p.ExpireJobs) -> Steps[None]:
+    yield from check_term(expire.term)
+    yield from expire_all()
+
+
+def unroutable_steps(fail: p.FailUnroutable) -> Steps[list[str]]:
+    yield from check_term(fail.term)
+    rows = yield from run(
+        "fail_unroutable",
+        type=fail.type,
+        queue=fail.queue,
+        capability=fail.capability,
+        resources=resource_text(fail.resources),
+        limit=fail.limit,
+        reason=fail.reason,
+        error=msgspec.json.encode(ErrorInfo("NoEligibleWorker", fail.reason)).decode(),
+    )
+    return [job_id for (job_id,) in rows]
+
+
+def mark_steps(mark: p.MarkWorkers) -> Steps[None]:
+    yield from check_term(mark.term)
+    for failing, sessions in ((True, mark.failing), (False, mark.well)):
+        if sessions:
+            yield from run("mark_workers", failing=failing, sessions=list(sessions))
+
+
+# Effects that a job runs at most once
+
+
+def begin_once_steps(begin: p.BeginOnce) -> Steps[p.Once]:
+    if (yield from value("begin_once", token=begin.token, key=begin.key)):
+        return p.Once("run")
+    found = yield from run("read_once", token=begin.token, key=begin.key)
+    if not found:
+        return p.Once("lost")
+    [(token, done, stored)] = found
+    if done:
+        return p.Once("done", stored)
+    return p.Once("run" if token == begin.token else "uncertain")
+
+
+def end_once_steps(end: p.EndOnce) -> Steps[bool]:
+    if end.undone:
+        return bool((yield from value("forget_once", token=end.token, key=end.key)))
+    return bool((yield from value("end_once", token=end.token, key=end.key, value=end.value)))

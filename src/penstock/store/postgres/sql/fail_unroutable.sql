@@ -1,0 +1,20 @@
+WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
+picked AS MATERIALIZED (
+    SELECT waiting.ctid AS at, waiting.id
+    FROM penstock.lane
+    JOIN penstock.waiting ON waiting.lane = lane.lane
+    CROSS JOIN moment
+    WHERE lane.type = %(type)s::text AND lane.queue = %(queue)s::text AND lane.capability = %(capability)s::text
+        AND lane.resources = %(resources)s::text AND waiting.due_at <= moment.us
+    LIMIT %(limit)s::bigint
+    FOR UPDATE OF waiting SKIP LOCKED
+),
+gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked))),
+explained AS (
+    UPDATE penstock.job SET error = %(error)s::text WHERE id = ANY (ARRAY (SELECT id FROM picked)) RETURNING id, attempt
+),
+ended AS (
+    INSERT INTO penstock.outcome (id, state, attempt, finished_at, reason, decided_by)
+    SELECT explained.id, 2, explained.attempt, moment.us, %(reason)s::text, 'routing' FROM explained CROSS JOIN moment
+)
+SELECT id::text FROM picked

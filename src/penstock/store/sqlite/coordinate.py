@@ -1,0 +1,96 @@
+"""What one worker does for all: leading, and the duties that its term fences."""
+
+from __future__ import annotations
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.job import ErrorInfo, StateCode
+from penstock.store import params as p
+from penstock.store.endings import ending_unstarted, not_leader
+from penstock.store.sqlite.claim import expire_overdue, promote_due
+from penstock.store.sqlite.finish import end_attempts
+from penstock.store.sqlite.tx import Tx, as_json, resource_text
+
+
+def lead_store(tx: Tx, lead: p.LeadStore) -> p.Leadership:
+    if lead.lease is None:
+        tx.change("resign", session=lead.session, now=tx.now)
+    elif tx.value("may_lead", session=lead.session):
+        tx.change("lead", session=lead.session, lease=int(lead.lease * MICROSECONDS), now=tx.now)
+    found = tx.run("read_leader")
+    if not found:
+        return p.Leadership(0, False, None, 0.0)
+    [(term, session, worker_id, until)] = found
+    left = (until - tx.now) / MICROSECONDS
+    return p.Leadership(term, session == lead.session and left > 0, worker_id, max(0.0, left))
+
+
+def check_term(tx: Tx, term: int | None) -> None:
+    """Refuse what a leader of the past still wants to do. A person has no term."""
+    if term is not None and not tx.value("check_term", term=term):
+        raise not_leader(term)
+
+
+def give_back_jobs(tx: Tx, give_back: p.GiveBackJobs) -> p.GivenBack:
+    check_term(tx, give_back.term)
+    before = tx.now - int(give_back.start_timeout * MICROSECONDS)
+    leases = tx.run("unstarted_leases", before=before, limit=give_back.limit)
+    endings = [ending_unstarted(token, times, give_back, policy) for token, _, times, policy in leases]
+    if endings:
+        end_attempts(tx, endings, "default")
+    ended = [(row[1], ending.final) for row, ending in zip(leases, endings, strict=True)]
+    return p.GivenBack([one for one, final in ended if not final], [one for one, final in ended if final])
+
+
+def expire_jobs(tx: Tx, expire: p.ExpireJobs) -> None:
+    check_term(tx, expire.term)
+    [(next_due_at, next_expiry)] = tx.run("next_moments")
+    if next_due_at is not None and next_due_at <= tx.now:
+        promote_due(tx)
+    if next_expiry is not None and next_expiry <= tx.now:
+        expire_overdue(tx)
+
+
+def fail_unroutable(tx: Tx, fail: p.FailUnroutable) -> list[str]:
+    check_term(tx, fail.term)
+    [(next_due_at, _)] = tx.run("next_moments")
+    if next_due_at is not None and next_due_at <= tx.now:
+        promote_due(tx)
+    found = tx.array(
+        "unroutable_jobs", type=fail.type, queue=fail.queue, capability=fail.capability,
+        resources=resource_text(fail.resources), limit=fail.limit,
+    )  # fmt: skip
+    if found:
+        seqs = as_json([seq for seq, _ in found])
+        error = as_json(ErrorInfo("NoEligibleWorker", fail.reason))
+        tx.change("fail_waiting_jobs", seqs=seqs, now=tx.now, reason=fail.reason, dead=StateCode.DEAD)
+        tx.change("unready_jobs", seqs=seqs)
+        tx.change("explain_failed_jobs", seqs=seqs, error=error)
+    return [job_id for _, job_id in found]
+
+
+def mark_workers(tx: Tx, mark: p.MarkWorkers) -> None:
+    check_term(tx, mark.term)
+    for failing, sessions in ((1, mark.failing), (0, mark.well)):
+        if sessions:
+            tx.change("mark_workers", failing=failing, sessions=as_json(list(sessions)))
+
+
+# Effects that a job runs at most once
+
+
+def begin_once(tx: Tx, begin: p.BeginOnce) -> p.Once:
+    if tx.change("begin_once", token=begin.token, key=begin.key):
+        return p.Once("run")
+    found = tx.run("read_once", token=begin.token, key=begin.key)
+    if not found:
+        return p.Once("lost")
+    [(token, done, value)] = found
+    if done:
+        return p.Once("done", value)
+    return p.Once("run" if token == begin.token else "uncertain")
+
+
+def end_once(tx: Tx, end: p.EndOnce) -> bool:
+    if end.undone:
+        return bool(tx.change("forget_once", token=end.token, key=end.key))
+    return bool(tx.change("end_once", token=end.token, key=end.key, value=end.value))

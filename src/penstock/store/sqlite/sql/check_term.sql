@@ -1,0 +1,1 @@
+SELECT 1 FROM penstock_leader WHERE term = :term

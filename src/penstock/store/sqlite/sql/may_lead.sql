@@ -1,0 +1,1 @@
+SELECT 1 FROM penstock_worker WHERE session = :session AND status IN ('active', 'draining') AND NOT failing

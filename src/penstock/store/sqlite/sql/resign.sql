@@ -1,0 +1,1 @@
+UPDATE penstock_leader SET until = :now WHERE session = :session AND until > :now
