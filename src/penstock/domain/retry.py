@@ -7,15 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.domain.causes import chain, parts
 from penstock.domain.duration import parse_duration
-from penstock.domain.errors import ConfigError, DoNotRetry, PayloadError, Retry
+from penstock.domain.errors import DoNotRetry, PayloadError, Retry
+from penstock.domain.http_errors import http_status, retry_after
 from penstock.domain.job import ErrorInfo
 from penstock.domain.options import Backoff, Policy
+from penstock.domain.transient import TRANSIENT_STATUS, is_transient
 
 JITTER = 0.1
 MESSAGE_CHARS_MAX = 4_000
 STACK_CHARS_MAX = 16_000
-TRANSIENT_STATUS = frozenset({408, 425, 429})
+PARTS_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +50,26 @@ def backoff_seconds(backoff: Backoff, failures: int, random: Callable[[], float]
     return min(limit, wait * (1 + JITTER * (2 * random() - 1)))
 
 
-def decide(policy: Policy, attempt: int, error: BaseException, random: Callable[[], float]) -> Verdict:
-    """What follows when attempt number `attempt` raised `error`."""
-    if isinstance(error, DoNotRetry):
+def decide(policy: Policy, attempt: int, error: BaseException, random: Callable[[], float], now_us: int) -> Verdict:
+    """What follows when attempt number `attempt` raised `error`.
+
+    In a group of errors one that says "never again" is enough; statuses must all be hopeless. Only an error's own
+    status ends a job, not that of an error which it was raised from: whoever wraps an error has handled it, and a
+    needless retry costs less than a job that is given up too soon.
+    """
+    found = parts(error)
+    if any(isinstance(one, DoNotRetry) for one in found):
         return GiveUp("the handler said: do not retry")
-    if isinstance(error, PayloadError):
+    if any(isinstance(one, PayloadError) for one in found):
         return GiveUp("the payload or result does not fit")
-    status = http_status(error)
-    if status is not None and 400 <= status < 500 and status not in TRANSIENT_STATUS:
-        return GiveUp(f"HTTP status {status} will not change by trying again")
-    return after_failure(policy, attempt, random, asked_delay(error))
+    statuses = [http_status(one) for one in found]
+    if all(_hopeless(status) for status in statuses):
+        return GiveUp(f"HTTP status {statuses[0]} will not change by trying again")
+    return after_failure(policy, attempt, random, asked_delay(error, now_us))
+
+
+def _hopeless(status: int | None) -> bool:
+    return status is not None and 400 <= status < 500 and status not in TRANSIENT_STATUS
 
 
 def after_failure(policy: Policy, attempt: int, random: Callable[[], float], asked: float | None = None) -> Verdict:
@@ -66,69 +79,58 @@ def after_failure(policy: Policy, attempt: int, random: Callable[[], float], ask
     return RetryAt(backoff_seconds(policy.backoff, attempt, random) if asked is None else asked)
 
 
-def asked_delay(error: BaseException) -> float | None:
-    """The delay that the error itself asks for: Retry(after=…) or an HTTP Retry-After in seconds."""
-    asked: object = error.after if isinstance(error, Retry) else _header(error, "retry-after")
-    if asked is None:
-        return None
+def asked_delay(error: BaseException, now_us: int) -> float | None:
+    """The delay that the error asks for, or else one that it was raised from: Retry(after=…) or an HTTP Retry-After.
+
+    In a group of errors the longest counts.
+    """
+    asked = [_first_asked(part, now_us) for part in parts(error)]
+    return max((delay for delay in asked if delay is not None), default=None)
+
+
+def _first_asked(error: BaseException, now_us: int) -> float | None:
+    delays = (_asked(one, now_us) for one in chain(error))
+    return next((delay for delay in delays if delay is not None), None)
+
+
+def _asked(error: BaseException, now_us: int) -> float | None:
+    if not isinstance(error, Retry):
+        return retry_after(error, now_us)
     try:
-        text = asked.strip() if isinstance(asked, str) else asked
-        seconds = float(text) if isinstance(text, str) and text.isdigit() else text
-        return parse_duration(seconds, "Retry(after)")  # type: ignore[arg-type]
-    except ConfigError:
+        return None if error.after is None else parse_duration(_number(error.after), "Retry(after)")
+    except Exception:  # Not a duration; perhaps not even something that can say what it is.
         return None
 
 
-def http_status(error: BaseException) -> int | None:
-    """The HTTP status that an error carries, in the ways that HTTP clients carry it."""
-    for holder in (error, _attribute(error, "response")):
-        for name in ("status_code", "status", "code"):
-            value = _attribute(holder, name)
-            if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
-                return value
-    return None
-
-
-def _header(error: BaseException, name: str) -> object | None:
-    for holder in (_attribute(error, "response"), error):
-        headers = _attribute(holder, "headers")
-        try:
-            value = headers.get(name) or headers.get(name.title()) if headers is not None else None
-        except Exception:
-            continue
-        if isinstance(value, str):
-            return value
-    return None
-
-
-def _attribute(holder: object, name: str) -> Any:
-    """An attribute of somebody else's exception, whose code may raise anything."""
-    try:
-        return getattr(holder, name, None)
-    except Exception:
-        return None
-
-
-def is_transient(error: BaseException) -> bool:
-    """Whether the error is of the kind that passes by itself: the network, a timeout, a busy or broken server."""
-    status = http_status(error)
-    if status is not None:
-        return status >= 500 or status in TRANSIENT_STATUS
-    return isinstance(error, (ConnectionError, TimeoutError))
+def _number(after: Any) -> Any:
+    """A text of digits means seconds."""
+    return float(after) if isinstance(after, str) and after.strip().isdecimal() else after
 
 
 def describe_error(error: BaseException) -> ErrorInfo:
     """The error in bounded, storable form. Never raises, whatever the exception's own code does."""
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    status = http_status(error)
+    found = parts(error)
+    status = http_status(found[0]) if len(found) == 1 else None
     return ErrorInfo(
         type=name[:200],
-        message=_clip(_safe_str(error), MESSAGE_CHARS_MAX),
-        stack=_clip(_safe_stack(error), STACK_CHARS_MAX),
+        message=_clip("; ".join(_messages(error, found)), MESSAGE_CHARS_MAX),
+        stack=_clip("".join(_stacks(error, found)), STACK_CHARS_MAX),
         code=None if status is None else str(status),
         transient=is_transient(error),
     )
+
+
+def _messages(error: BaseException, found: list[BaseException]) -> list[str]:
+    """What the error says; a group only counts, so its first parts have their say too."""
+    own = [] if found[0] is error else [f"{type(one).__qualname__}: {_safe_str(one)}" for one in found[:PARTS_TOLD]]
+    return [_safe_str(error), *own]
+
+
+def _stacks(error: BaseException, found: list[BaseException]) -> list[str]:
+    """Where the error was raised; of a group also where its first part was."""
+    return [_safe_stack(one) for one in ([error] if found[0] is error else [error, found[0]])]
 
 
 def _safe_str(error: BaseException) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import DoNotRetry, PayloadError, Retry
 from penstock.domain.options import Backoff, Exponential, Fixed, Policy
 from penstock.domain.retry import (
@@ -15,32 +16,30 @@ from penstock.domain.retry import (
     STACK_CHARS_MAX,
     GiveUp,
     RetryAt,
+    Verdict,
     after_failure,
     asked_delay,
     backoff_seconds,
     decide,
     describe_error,
-    http_status,
-    is_transient,
 )
+from tests.unit.domain.http_shapes import Hostile, HostileError, HttpError
 
 
 def middle() -> float:
     return 0.5
 
 
-class Response:
-    def __init__(self, status_code: int, headers: dict[str, str] | None = None) -> None:
-        self.status_code = status_code
-        self.headers = headers or {}
+NOW_US = 1_445_412_480 * MICROSECONDS  # Wed, 21 Oct 2015 07:28:00 GMT
 
 
-class HttpError(Exception):
-    """As HTTP clients raise it: the response is an attribute."""
+def verdict(policy: Policy, attempt: int, error: BaseException) -> Verdict:
+    return decide(policy, attempt, error, middle, NOW_US)
 
-    def __init__(self, status: int, headers: dict[str, str] | None = None) -> None:
-        super().__init__(f"HTTP {status}")
-        self.response = Response(status, headers)
+
+def wrapped(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
 
 
 # Backoff
@@ -80,10 +79,19 @@ def test_attempts_left_or_not() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [DoNotRetry("no"), PayloadError("bad"), HttpError(400), HttpError(404), HttpError(499)],
+    [
+        DoNotRetry("no"),
+        PayloadError("bad"),
+        HttpError(400),
+        HttpError(404),
+        HttpError(499),
+        ExceptionGroup("tasks", [ValueError(), DoNotRetry("no")]),
+        ExceptionGroup("tasks", [HttpError(404), HttpError(410)]),
+    ],
+    ids=str,
 )
 def test_errors_that_end_it_at_once(error: Exception) -> None:
-    assert isinstance(decide(Policy(), 1, error, middle), GiveUp)
+    assert isinstance(verdict(Policy(), 1, error), GiveUp)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +105,15 @@ def test_errors_that_end_it_at_once(error: Exception) -> None:
         HttpError(503),
         TimeoutError(),
         Retry(),
+        ExceptionGroup("tasks", [HttpError(404), HttpError(503)]),
+        wrapped(ValueError("the sync failed"), HttpError(404)),
+        HostileError(),
     ],
+    ids=lambda error: type(error).__name__,
 )
 def test_errors_that_are_tried_again(error: Exception) -> None:
-    assert decide(Policy(backoff=Fixed(4)), 1, error, middle) == RetryAt(4)
-    assert isinstance(decide(Policy(), 3, error, middle), GiveUp)
+    assert verdict(Policy(backoff=Fixed(4)), 1, error) == RetryAt(4)
+    assert isinstance(verdict(Policy(), 3, error), GiveUp)
 
 
 @pytest.mark.parametrize(
@@ -110,64 +122,31 @@ def test_errors_that_are_tried_again(error: Exception) -> None:
         (Retry(after="2m"), 120.0),
         (Retry(after=0), 0.0),
         (Retry(), None),
+        (Retry(after="90"), 90.0),
+        (Retry(after=timedelta(minutes=1)), 60.0),
         (Retry(after="soon"), None),
+        (Retry(after="²"), None),
+        (Retry(after=-1), None),
+        (Retry(after=Hostile()), None),
         (HttpError(429, {"retry-after": "30"}), 30.0),
-        (HttpError(429, {"Retry-After": " 30 "}), 30.0),
-        (HttpError(429, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}), None),
+        (HttpError(429, {"retry-after": "Wed, 21 Oct 2015 07:30:00 GMT"}), 120.0),
         (HttpError(429), None),
         (ValueError(), None),
+        (wrapped(ValueError(), HttpError(429, {"retry-after": "30"})), 30.0),
+        (wrapped(Retry(after=5), HttpError(429, {"retry-after": "30"})), 5.0),
+        (wrapped(Retry(), HttpError(429, {"retry-after": "30"})), 30.0),
+        (ExceptionGroup("tasks", [HttpError(429, {"retry-after": "30"}), Retry(after=40), ValueError()]), 40.0),
+        (HostileError(), None),
     ],
+    ids=range(18),
 )
 def test_the_delay_that_an_error_asks_for(error: Exception, delay: float | None) -> None:
-    assert asked_delay(error) == delay
+    assert asked_delay(error, NOW_US) == delay
 
 
 def test_an_asked_delay_wins_over_the_backoff() -> None:
-    assert decide(Policy(), 1, Retry(after=1.5), middle) == RetryAt(1.5)
-    assert isinstance(decide(Policy(attempts=1), 1, Retry(after=1.5), middle), GiveUp)
-
-
-class Odd(Exception):
-    """An exception whose attributes are nobody's friend."""
-
-    @property
-    def status_code(self) -> int:
-        raise RuntimeError("no")
-
-    @property
-    def response(self) -> Any:
-        raise RuntimeError("no")
-
-    headers = 5
-
-
-@pytest.mark.parametrize(
-    ("error", "status"), [(HttpError(503), 503), (ValueError(), None), (Odd(), None), (SystemExit(1), None)]
-)
-def test_the_status_of_an_error(error: BaseException, status: int | None) -> None:
-    assert http_status(error) == status
-
-
-def test_codes_that_are_no_status() -> None:
-    error = ValueError()
-    for code in (True, 7, 600, "404"):
-        error.code = code  # type: ignore[attr-defined]
-        assert http_status(error) is None
-
-
-def test_odd_headers_ask_for_nothing() -> None:
-    assert asked_delay(Odd()) is None
-
-
-@pytest.mark.parametrize(
-    ("error", "transient"),
-    [
-        (ConnectionResetError(), True), (TimeoutError(), True), (HttpError(429), True), (HttpError(502), True),
-        (HttpError(404), False), (ValueError(), False),
-    ],
-)  # fmt: skip
-def test_what_passes_by_itself(error: Exception, transient: bool) -> None:
-    assert is_transient(error) is transient
+    assert verdict(Policy(), 1, Retry(after=1.5)) == RetryAt(1.5)
+    assert isinstance(verdict(Policy(attempts=1), 1, Retry(after=1.5)), GiveUp)
 
 
 # Descriptions
@@ -182,7 +161,7 @@ def raised(error: BaseException) -> BaseException:
 
 def test_an_error_is_described() -> None:
     described = describe_error(raised(HttpError(503)))
-    assert described.type == f"{__name__}.HttpError"
+    assert described.type == "tests.unit.domain.http_shapes.HttpError"
     assert (described.message, described.code, described.transient) == ("HTTP 503", "503", True)
     assert "test_retry.py" in described.stack
     assert describe_error(ValueError("x")).type == "ValueError"
@@ -201,6 +180,30 @@ def test_a_description_is_bounded() -> None:
     assert len(described.message) < MESSAGE_CHARS_MAX + 100
     assert "characters left out" in described.message
     assert len(described.stack) < STACK_CHARS_MAX + 100
+
+
+def test_a_group_is_described_by_its_parts() -> None:
+    try:
+        raise BaseExceptionGroup("unhandled errors in a TaskGroup", [raised(HttpError(503))])
+    except ExceptionGroup as group:
+        described = describe_error(group)
+    assert described.message == "unhandled errors in a TaskGroup (1 sub-exception); HttpError: HTTP 503"
+    assert (described.type, described.code, described.transient) == ("ExceptionGroup", "503", True)
+    assert "in raised" in described.stack, "where the part was raised"
+    assert "in test_a_group_is_described" in described.stack, "where the group was"
+
+
+def test_a_group_of_many_is_described_by_the_first() -> None:
+    described = describe_error(ExceptionGroup("many", [ValueError(f"number {n}") for n in range(50)]))
+    assert ("number 2" in described.message, "number 3" in described.message) == (True, False)
+    assert described.code is None
+
+
+def test_a_hostile_error_is_described() -> None:
+    described = describe_error(HostileError())
+    assert (described.transient, described.code) == (False, None)
+    assert "KeyboardInterrupt" in described.message
+    assert "KeyboardInterrupt" in describe_error(ExceptionGroup("x", [HostileError()])).message
 
 
 def test_an_error_that_cannot_say_what_it_is() -> None:
