@@ -1,0 +1,1 @@
+"""The elected leader and its duties: what one worker does for all."""

@@ -1,0 +1,50 @@
+"""Leads if it can, and does the duties while it leads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable
+
+from penstock.coordinator.duty import Duty
+from penstock.coordinator.leader import Leader
+from penstock.domain.errors import NotLeader, PenstockError
+
+log = logging.getLogger("penstock.coordinator")
+
+
+class Coordinator:
+    """`trusted` says whether this worker was in touch with the store of late: one that was cut off knows too little of
+    the others to judge them.
+    """
+
+    def __init__(self, leader: Leader, duties: Iterable[Duty], trusted: Callable[[], bool]) -> None:
+        self._leader = leader
+        self._duties = list(duties)
+        self._trusted = trusted
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._leader.run())
+            for duty in self._duties:
+                group.create_task(self._do_regularly(duty))
+
+    async def resign(self) -> None:
+        await self._leader.resign()
+
+    async def _do_regularly(self, duty: Duty) -> None:
+        while True:
+            await asyncio.sleep(duty.interval * (0.9 + 0.2 * random.random()))
+            term = self._leader.term
+            if term is not None and self._trusted():
+                await self._do(duty, term)
+
+    async def _do(self, duty: Duty, term: int) -> None:
+        try:
+            await duty.do(term)
+        except NotLeader:
+            self._leader.step_down()
+        except PenstockError as error:
+            log.error("could not %s: %s", duty.name, error)

@@ -1,0 +1,19 @@
+"""All duties of the leader. Each is one file, and one entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.coordinator.duty import Duty
+from penstock.coordinator.expiry import Expiry
+from penstock.coordinator.probes import Probes
+from penstock.coordinator.recovery import Recovery
+from penstock.coordinator.retention import Pruning
+from penstock.coordinator.routing import Routing
+from penstock.coordinator.settings import CoordinatorSettings
+from penstock.coordinator.start_timeout import StartTimeout
+from penstock.store.contract import Store
+
+DUTIES: tuple[Callable[[Store, CoordinatorSettings], Duty], ...] = (
+    Recovery, StartTimeout, Expiry, Routing, Probes, Pruning,
+)  # fmt: skip

@@ -1,0 +1,18 @@
+"""The shape of a duty: what the leader does every so often, fenced by its term."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Duty(Protocol):
+    """One thing that is done for all, by one worker at a time."""
+
+    name: str
+    """What is done, as in "could not … : the error"."""
+    interval: float
+    """Seconds from the end of one time to the next."""
+
+    async def do(self, term: int) -> None:
+        """Do it once. May be done again at any time, also by another leader that knows nothing of this one."""
+        ...

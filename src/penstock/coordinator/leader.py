@@ -1,0 +1,93 @@
+"""Who leads.
+
+Every worker asks for the lead; the store gives it to one, for a lease that its holder renews three times as often as
+it must. Each new holder has a larger term. The others ask again when the lease of the one they know of is over.
+
+    follower ──the lead is free──▶ leader ──renewed in time──▶ leader
+        ▲                             │
+        └── refused, or not renewed ──┘
+
+Two safeguards, each enough where the other fails. A leader acts only while its lease cannot have ended, by its own
+monotonic clock, from before it asked: so one that was stopped for a while does nothing when it wakes. And whatever a
+leader does carries its term, which the store compares in the same transaction: so what was under way when the next took
+over is refused (NotLeader). Clocks of machines are not compared: the store's clock decides when the lead is free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+
+from penstock.domain.errors import PenstockError
+from penstock.observe.logs import fields
+from penstock.store.contract import Store
+from penstock.store.params import Leadership, LeadStore
+
+RENEWALS = 3
+"""How often a lease is renewed within its time."""
+PAUSE_SECONDS_MIN = 0.05
+
+log = logging.getLogger("penstock.coordinator")
+
+
+class Leader:
+    """Asks for the lead as long as it runs. `term` is that of this worker while it may act, else None."""
+
+    def __init__(self, store: Store, session: Callable[[], int], worker_id: str, lease: float) -> None:
+        self._store = store
+        self._session = session
+        self._worker_id = worker_id
+        self._lease = lease
+        self._loop = asyncio.get_running_loop()
+        self._term: int | None = None
+        self._until = 0.0
+
+    @property
+    def term(self) -> int | None:
+        return self._term if self._loop.time() < self._until else None
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(await self._ask())
+
+    async def _ask(self) -> float:
+        """Ask once; answers how long to wait before the next time."""
+        asked = self._loop.time()
+        try:
+            found = await self._store.lead_store(LeadStore(self._session(), self._lease))
+        except PenstockError as error:
+            log.warning("could not ask who leads: %s", error)
+            return self._lease / RENEWALS
+        self._note(found, asked)
+        if found.acting:
+            return self._lease / RENEWALS
+        # A little later than all at once; at the latest when the one that leads would have to be heard of again.
+        return max(PAUSE_SECONDS_MIN, min(found.free_in, self._lease)) * (1 + 0.1 * random.random())
+
+    def _note(self, found: Leadership, asked: float) -> None:
+        if not found.acting:
+            self.step_down()
+            return
+        if found.term != self._term:
+            log.info("worker %s leads, term %d", self._worker_id, found.term,
+                     extra=fields("leader.elected", worker_id=self._worker_id, term=found.term))  # fmt: skip
+        self._term, self._until = found.term, asked + self._lease
+
+    def step_down(self) -> None:
+        """Somebody else leads."""
+        if self._term is not None:
+            log.warning("worker %s no longer leads, term %d", self._worker_id, self._term,
+                        extra=fields("leader.deposed", worker_id=self._worker_id, term=self._term))  # fmt: skip
+        self._term = None
+
+    async def resign(self) -> None:
+        """Give the lead up, so that nobody has to wait for the end of the lease."""
+        if self._term is None:
+            return
+        self._term = None
+        try:
+            await self._store.lead_store(LeadStore(self._session(), None))
+        except PenstockError as error:
+            log.warning("could not give up the lead: %s", error)

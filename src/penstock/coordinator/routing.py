@@ -1,0 +1,80 @@
+"""Notices jobs that no live worker can run, says so, and lets those fail whose type or queue asks for it (SPEC R5)."""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+from penstock.coordinator.settings import CoordinatorSettings
+from penstock.domain.options import DEFAULTS, Options, Resources
+from penstock.observe.logs import fields
+from penstock.observe.stuck import stuck_lanes, takers_among, why_stuck
+from penstock.store.contract import Store
+from penstock.store.params import CountWaiting, FailUnroutable, Waiting
+
+log = logging.getLogger("penstock.coordinator")
+
+
+class Lane(NamedTuple):
+    """Jobs that ask for the same."""
+
+    type: str
+    queue: str
+    capability: str
+    resources: Resources
+
+
+class Routing:
+    name = "look for jobs that no worker can run"
+
+    def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
+        self._store = store
+        self._failing_queues = frozenset(settings.failing_queues)
+        self.interval = settings.recovery_interval
+        self._seen: dict[Lane, bool] = {}
+        """Lanes without a worker at the last look, and whether that was said."""
+
+    async def do(self, term: int) -> None:
+        waiting = await self._store.count_waiting(CountWaiting())
+        takers = takers_among(await self._store.list_workers())
+        stuck = {_lane(one): one for one in stuck_lanes(waiting, takers)}
+        for lane in [lane for lane in self._seen if lane not in stuck]:
+            self._resolve(lane)
+        types = await self._store.read_types() if stuck else {}
+        for lane, one in stuck.items():
+            reason, _ = why_stuck(one, takers, sorted(types))
+            if lane not in self._seen:
+                self._seen[lane] = False  # A worker that is restarted is back by the next look.
+                continue
+            if not self._seen[lane]:
+                self._tell(lane, reason)
+            if self._fails(lane, types):
+                await self._fail(lane, reason, term)
+
+    def _fails(self, lane: Lane, types: dict[str, Options]) -> bool:
+        return lane.queue in self._failing_queues or types.get(lane.type, DEFAULTS).no_worker == "fail"
+
+    async def _fail(self, lane: Lane, reason: str, term: int) -> None:
+        params = FailUnroutable(
+            type=lane.type, queue=lane.queue, capability=lane.capability, resources=lane.resources,
+            reason=f"no workers available: {reason}", term=term,
+        )  # fmt: skip
+        while failed := await self._store.fail_unroutable(params):
+            log.error("dead: %d jobs of type %s: no workers available: %s", len(failed), lane.type, reason,
+                      extra=fields("jobs.dead", type=lane.type, jobs=len(failed), reason=reason,
+                                   ids=failed[:20]))  # fmt: skip
+
+    def _tell(self, lane: Lane, reason: str) -> None:
+        self._seen[lane] = True
+        log.warning("jobs of type %s on queue %s are waiting and no live worker can run them: %s", lane.type,
+                    lane.queue, reason, extra=fields("jobs.unroutable", type=lane.type, queue=lane.queue,
+                                                     capability=lane.capability, reason=reason))  # fmt: skip
+
+    def _resolve(self, lane: Lane) -> None:
+        if self._seen.pop(lane):
+            log.info("jobs of type %s on queue %s no longer wait for a worker", lane.type, lane.queue,
+                     extra=fields("jobs.routable", type=lane.type, queue=lane.queue))  # fmt: skip
+
+
+def _lane(waiting: Waiting) -> Lane:
+    return Lane(waiting.type, waiting.queue, waiting.capability, waiting.resources)

@@ -1,0 +1,39 @@
+"""Takes back jobs that a worker has claimed and does not begin."""
+
+from __future__ import annotations
+
+import logging
+
+from penstock.coordinator.settings import CoordinatorSettings
+from penstock.domain.duration import format_duration
+from penstock.observe.logs import fields
+from penstock.store.contract import Store
+from penstock.store.params import GiveBackJobs
+
+log = logging.getLogger("penstock.coordinator")
+
+
+class StartTimeout:
+    name = "look for jobs that were claimed and not begun"
+
+    def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
+        self._store = store
+        self._seconds = settings.start_timeout
+        self.interval = settings.start_check_interval
+
+    async def do(self, term: int) -> None:
+        params = GiveBackJobs(self._seconds, term)
+        while True:
+            given = await self._store.give_back_jobs(params)
+            self._tell(given.waiting, given.dead)
+            if len(given.waiting) + len(given.dead) < params.limit:
+                return
+
+    def _tell(self, waiting: list[str], dead: list[str]) -> None:
+        limit = format_duration(self._seconds)
+        if waiting:
+            log.warning("given back: %d jobs were claimed and not begun within %s", len(waiting), limit,
+                        extra=fields("jobs.returned", jobs=len(waiting), ids=waiting[:20]))  # fmt: skip
+        for job_id in dead:
+            log.error("%s dead: start timeout of %s, too often", job_id, limit,
+                      extra=fields("job.dead", job_id=job_id, reason="start timeout"))  # fmt: skip

@@ -1,0 +1,216 @@
+"""The duties, each done once on a real store: what they say, and what they do."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from penstock.coordinator.duties import DUTIES
+from penstock.coordinator.duty import Duty
+from penstock.coordinator.expiry import Expiry
+from penstock.coordinator.probes import Probes
+from penstock.coordinator.recovery import Recovery
+from penstock.coordinator.retention import Pruning
+from penstock.coordinator.routing import Routing
+from penstock.coordinator.settings import CoordinatorSettings, Retention
+from penstock.coordinator.start_timeout import StartTimeout
+from penstock.domain.job import State
+from penstock.domain.options import Options
+from penstock.store import params as p
+from tests.coordinator.conftest import Scene
+
+
+def do(scene: Scene, duty: Duty, times: int = 1) -> None:
+    """By a leader of the first term."""
+    done: list[bool] = []
+
+    async def main() -> None:
+        for _ in range(times):
+            await duty.do(1)
+        done.append(True)
+
+    loop = scene.begin("leader", main)
+    scene.time.run(lambda: bool(done) or bool(loop.errors))
+    assert not loop.errors
+
+
+@pytest.fixture
+def session(scene: Scene) -> int:
+    """A worker, who leads."""
+    session = scene.register("worker", health="http://10.0.0.1:80")
+    scene.sqlite.lead_store(p.LeadStore(session, 1e6)).wait()
+    return session
+
+
+def events(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.__dict__["penstock_event"] for record in caplog.records if "penstock_event" in record.__dict__]
+
+
+def test_every_duty_has_its_interval_from_the_settings(scene: Scene) -> None:
+    settings = CoordinatorSettings(
+        recovery_interval=1, start_check_interval=2, probe_interval=3, prune_interval=4
+    )  # fmt: skip
+    intervals = {type(duty).__name__: duty.interval for duty in (make(scene.store, settings) for make in DUTIES)}
+    assert intervals == {"Recovery": 1, "Expiry": 1, "Routing": 1, "StartTimeout": 2, "Probes": 3, "Pruning": 4}
+
+
+def test_recovery_goes_on_until_all_is_recovered(
+    scene: Scene, session: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    lost = scene.register("lost")
+    jobs = scene.world.add_many(1200)
+    for _ in range(2):
+        scene.world.claim(lost, 600)
+    scene.pass_time(31)
+    scene.beat(session)
+    do(scene, Recovery(scene.store, CoordinatorSettings()))
+    assert all(scene.world.state(job) is State.SCHEDULED for job in jobs)
+    assert "lost" in caplog.text
+
+
+def test_start_timeout_goes_on_until_all_is_given_back(
+    scene: Scene, session: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    jobs = scene.world.add_many(1100)
+    scene.world.claim(session, 1100)
+    scene.pass_time(300)
+    do(scene, StartTimeout(scene.store, CoordinatorSettings()))
+    assert all(scene.world.state(job) is State.PENDING for job in jobs)
+    assert "claimed and not begun within 5m" in caplog.text
+
+
+def test_expiry(scene: Scene, session: int) -> None:
+    job = scene.world.add(ttl=5.0)
+    scene.pass_time(6)
+    do(scene, Expiry(scene.store, CoordinatorSettings()))
+    assert scene.world.state(job) is State.EXPIRED
+
+
+def test_pruning_goes_on_until_nothing_is_left_to_remove(scene: Scene, session: int) -> None:
+    scene.world.add_many(2500)
+    while claims := scene.world.claim(session, 1000):
+        scene.world.complete(*claims)
+    scene.pass_time(10)
+    do(scene, Pruning(scene.store, CoordinatorSettings(retention=Retention(completed=5.0))))
+    assert scene.world.list_ids() == []
+
+
+# Jobs that nobody can run
+
+
+def declare(scene: Scene, **types: Options) -> None:
+    scene.register("declares", declared=types, types=tuple(types))
+    scene.world.heartbeat(scene.sqlite.list_workers().wait()[0].session, "inactive")
+
+
+def test_jobs_that_nobody_can_run_are_told_once_and_when_that_is_over(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    session = scene.register("mail", types=("mail",))
+    scene.sqlite.lead_store(p.LeadStore(session, 1e6)).wait()
+    job = scene.world.add(type="film")
+    duty = Routing(scene.store, CoordinatorSettings())
+    do(scene, duty)
+    assert not caplog.records
+    do(scene, duty, times=3)
+    (warning,) = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert "film" in warning.getMessage()
+    assert "no live worker" in warning.getMessage()
+    assert scene.world.state(job) is State.PENDING
+    scene.register("film", types=("film",))
+    do(scene, duty)
+    assert "no longer wait for a worker" in caplog.text
+
+
+def test_those_whose_type_asks_for_it_fail(scene: Scene, session: int) -> None:
+    declare(scene, hasty=Options(no_worker="fail"), patient=Options())
+    scene.world.heartbeat(session, "draining")
+    hasty, patient = scene.world.add(type="hasty"), scene.world.add(type="patient")
+    duty = Routing(scene.store, CoordinatorSettings())
+    do(scene, duty)
+    assert scene.world.state(hasty) is State.PENDING
+    do(scene, duty)
+    dead = scene.world.read(hasty)
+    assert (dead.state, dead.decided_by) == (State.DEAD, "routing")
+    assert dead.reason is not None
+    assert dead.reason.startswith("no workers available: ")
+    assert scene.world.state(patient) is State.PENDING
+
+
+def test_those_whose_queue_asks_for_it_fail_also_of_unknown_types(scene: Scene) -> None:
+    session = scene.register("mail", types=("mail",))
+    scene.sqlite.lead_store(p.LeadStore(session, 1e6)).wait()
+    hostile, other = scene.world.add(type="os.system", queue="now"), scene.world.add(type="os.system")
+    do(scene, Routing(scene.store, CoordinatorSettings(failing_queues=("now",))), times=2)
+    assert scene.world.state(hostile) is State.DEAD
+    assert scene.world.state(other) is State.PENDING
+
+
+def test_a_worker_that_can_run_it_is_enough(scene: Scene, session: int) -> None:
+    declare(scene, hasty=Options(no_worker="fail"))
+    job = scene.world.add(type="hasty")
+    do(scene, Routing(scene.store, CoordinatorSettings()), times=3)
+    assert scene.world.state(job) is State.PENDING
+
+
+# Probes
+
+
+class Answers:
+    """Workers that answer, or not."""
+
+    def __init__(self, *answers: bool) -> None:
+        self._answers = list(answers)
+        self.asked: list[str] = []
+
+    async def __call__(self, address: str) -> bool:
+        self.asked.append(address)
+        return self._answers.pop(0)
+
+
+def worker(scene: Scene) -> p.WorkerInfo:
+    (found,) = scene.sqlite.list_workers().wait()
+    return found
+
+
+def test_two_misses_make_a_worker_inactive_and_the_first_answer_active(scene: Scene, session: int) -> None:
+    answers = Answers(False, True, False, False, False, True)
+    duty = Probes(scene.store, CoordinatorSettings(), answers)
+    seen = []
+    for _ in range(6):
+        do(scene, duty)
+        seen.append(worker(scene).status)
+    assert seen == ["active", "active", "active", "inactive", "inactive", "active"]
+    assert answers.asked == ["http://10.0.0.1:80"] * 6
+
+
+def test_a_worker_that_never_answered_is_not_judged(scene: Scene, session: int) -> None:
+    duty = Probes(scene.store, CoordinatorSettings(), Answers(*[False] * 5))
+    do(scene, duty, times=5)
+    assert worker(scene).status == "active"
+
+
+def test_only_those_with_a_recent_heartbeat_and_an_address_in_reach_are_asked(scene: Scene, session: int) -> None:
+    scene.register("no address")
+    scene.register("loopback of another machine", health="http://127.0.0.1:5", host="elsewhere")
+    scene.register("ended", health="http://10.0.0.2:80")
+    scene.world.heartbeat(session + 3, "inactive")
+    answers = Answers(True)
+    duty = Probes(scene.store, CoordinatorSettings(), answers)
+    do(scene, duty)
+    assert answers.asked == ["http://10.0.0.1:80"]
+    scene.pass_time(31)
+    do(scene, duty)
+    assert len(answers.asked) == 1
+
+
+def test_a_worker_on_this_machine_is_asked_on_its_loopback(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "here")
+    session = scene.register("here", host="here", health="http://127.0.0.1:5")
+    scene.sqlite.lead_store(p.LeadStore(session, 1e6)).wait()
+    answers: Any = Answers(True)
+    do(scene, Probes(scene.store, CoordinatorSettings(), answers))
+    assert answers.asked == ["http://127.0.0.1:5"]

@@ -1,0 +1,137 @@
+"""Leading: taken, kept, lost to another, given up; and never by two at once."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import operator
+
+import pytest
+
+from penstock.coordinator.coordinator import Coordinator
+from penstock.coordinator.leader import Leader
+from penstock.domain.errors import NotLeader, StoreUnavailable
+from tests.coordinator.conftest import Scene
+
+LEASE = 10.0
+
+
+class Counted:
+    """A duty that notes when it was done and by which term."""
+
+    name = "count"
+
+    def __init__(self, interval: float, error: Exception | None = None) -> None:
+        self.interval = interval
+        self.done: list[int] = []
+        self.error = error
+
+    async def do(self, term: int) -> None:
+        self.done.append(term)
+        if self.error is not None:
+            raise self.error
+
+
+class Process:
+    """A coordinator in a process of its own."""
+
+    def __init__(self, scene: Scene, name: str, duty: Counted | None = None) -> None:
+        self.session = scene.register(name)
+        self.duty = duty or Counted(1.0)
+        self.trusted = True
+        self._scene = scene
+        self._name = name
+        self.loop = scene.begin(name, self._run)
+        self.coordinator: Coordinator | None = None
+
+    async def _run(self) -> None:
+        self.leader = Leader(self._scene.store, lambda: self.session, self._name, LEASE)
+        self.coordinator = Coordinator(self.leader, [self.duty], lambda: self.trusted)
+        await self.coordinator.run()
+
+    def die(self) -> None:
+        self.loop.frozen = True
+
+
+def test_one_leads_and_the_duties_are_done_by_it_alone(scene: Scene) -> None:
+    first, second = Process(scene, "first"), Process(scene, "second")
+    scene.pass_time(60)
+    done = [one.duty.done for one in (first, second)]
+    assert min(map(len, done)) == 0
+    assert 50 <= max(map(len, done)) <= 70
+    assert set(functools.reduce(operator.iadd, done, [])) == {1}
+
+
+def test_when_the_leader_dies_another_takes_over_within_the_lease(scene: Scene) -> None:
+    first = Process(scene, "first")
+    scene.pass_time(5)
+    second = Process(scene, "second")
+    scene.pass_time(20)
+    assert scene.leader().worker_id == "first"
+    first.die()
+    scene.pass_time(LEASE * 1.1)
+    found = scene.leader()
+    assert (found.worker_id, found.term) == ("second", 2)
+    scene.pass_time(2)
+    assert set(second.duty.done) == {2}
+
+
+def test_a_leader_that_was_stopped_for_a_while_does_nothing_when_it_goes_on(scene: Scene) -> None:
+    first, second = Process(scene, "first"), Process(scene, "second")
+    scene.pass_time(5)
+    leader, other = (first, second) if scene.leader().worker_id == "first" else (second, first)
+    leader.die()
+    before = list(leader.duty.done)
+    scene.pass_time(LEASE * 2)
+    leader.loop.frozen = False
+    scene.pass_time(5)
+    assert leader.duty.done == before
+    assert set(other.duty.done) == {2}
+
+
+def test_a_leader_that_is_refused_steps_down(scene: Scene) -> None:
+    refused = Process(scene, "refused", Counted(1.0, NotLeader("term 1 is over")))
+    scene.pass_time(2)
+    assert refused.duty.done == [1]
+    assert refused.leader.term is None
+    scene.pass_time(LEASE)
+    assert len(refused.duty.done) > 1
+
+
+def test_an_error_of_a_duty_does_not_end_it(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    process = Process(scene, "one", Counted(1.0, StoreUnavailable("away")))
+    scene.pass_time(5)
+    assert len(process.duty.done) >= 4
+    assert "could not count: away" in caplog.text
+
+
+def test_one_that_was_cut_off_of_late_does_no_duties(scene: Scene) -> None:
+    process = Process(scene, "one")
+    process.trusted = False
+    scene.pass_time(30)
+    assert process.duty.done == []
+
+
+def test_while_the_store_is_away_nobody_leads_for_longer_than_the_lease(scene: Scene) -> None:
+    process = Process(scene, "one")
+    scene.pass_time(5)
+    scene.store.broken = StoreUnavailable("away")
+    scene.pass_time(LEASE)
+    count = len(process.duty.done)
+    scene.pass_time(LEASE)
+    assert len(process.duty.done) == count
+    scene.store.broken = None
+    scene.pass_time(LEASE)
+    assert len(process.duty.done) > count
+
+
+def test_a_leader_that_resigns_leaves_the_lead_free_at_once(scene: Scene) -> None:
+    first = Process(scene, "first")
+    scene.pass_time(5)
+    assert first.coordinator is not None
+    asyncio.run_coroutine_threadsafe(first.coordinator.resign(), first.loop)
+    first.loop.ready.rotate(1)
+    scene.pass_time(0.01)
+    first.die()
+    assert scene.leader().free_in == 0.0
+    assert not scene.leader().acting
