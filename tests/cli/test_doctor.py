@@ -93,7 +93,7 @@ def test_an_older_store_is_left_as_it_is(call: Call, app: App, tmp_path: Path) -
     outcome = call("doctor", "--json")
     assert (outcome.code, findings(outcome)["schema"]["level"]) == (0, "warning")
     assert "workers" not in findings(outcome)
-    assert db.execute("SELECT value FROM penstock_meta").get == 1
+    assert db.execute("SELECT value FROM penstock_meta WHERE key = 'schema_version'").get == 1
     db.close()
 
 

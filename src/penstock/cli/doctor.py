@@ -10,14 +10,11 @@ from penstock.cli.guard import FAILED, guarded
 from penstock.cli.options import AsJson, StoreUrl
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from penstock.app import App
     from penstock.store.contract import Store
     from penstock.store.params import Finding
 
 NAMED_MAX = 10
-MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
 
 
 @guarded
@@ -99,28 +96,10 @@ def _load(target: str) -> tuple[App | None, list[Finding]]:
 
 
 def _show(findings: list[Finding], address: str | None) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
+    from penstock.cli.findings import Seen, findings_table
     from penstock.cli.output import plural, show
 
-    made = Table.grid(padding=(0, 2, 0, 0))
-    for _ in range(2):
-        made.add_column(no_wrap=True)
-    made.add_column(overflow="fold")
-    for finding in findings:
-        mark, colour = MARKS[finding.level]
-        made.add_row(Text(f"{mark} {finding.level}", colour), finding.name, _words(finding))
     errors, warnings = (sum(finding.level == level for finding in findings) for level in ("error", "warning"))
     said = [plural(number, noun) for number, noun in ((errors, "error"), (warnings, "warning")) if number]
-    show(made, f"\n{' and '.join(said) or 'nothing is wrong'}" + (f" in {address}" if address else ""))
-
-
-def _words(finding: Finding) -> Text:
-    from rich.text import Text
-
-    from penstock.cli.output import text
-
-    if finding.fix is None:
-        return text(finding.message)
-    return Text.assemble(text(finding.message), ("\nfix: ", "bold"), text(finding.fix))
+    seen = [Seen(finding.level, finding.name, finding.message, finding.fix) for finding in findings]
+    show(findings_table(seen), f"\n{' and '.join(said) or 'nothing is wrong'}" + (f" in {address}" if address else ""))

@@ -13,6 +13,7 @@ import typer
 from penstock.cli.guard import FAILED, RECYCLED, discard_stdout
 from penstock.config.keys import BY_NAME, CONFIG_VARIABLE
 from penstock.domain.errors import ConfigError, PenstockError
+from penstock.worker.health_address import OFF
 
 if TYPE_CHECKING:
     from penstock.app import App
@@ -81,6 +82,7 @@ def _supervise_if_needed(order: Order, config: Config) -> None:
             burst=order.burst,
             reload=order.reload,
             worker_id=config["worker.id"],
+            health=config["worker.health"] or OFF,
         )
     )
 

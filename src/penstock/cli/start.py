@@ -23,6 +23,7 @@ def start(
     worker_id: flags.WorkerId = None,
     job_timeout: flags.JobTimeout = None,
     shutdown_timeout: flags.ShutdownTimeout = None,
+    health: flags.Health = None,
     log_format: flags.LogFormat = None,
     log_level: flags.LogLevel = None,
     config: ConfigFile = None,
@@ -47,6 +48,7 @@ def start(
         "worker.id": worker_id,
         "worker.job_timeout": job_timeout,
         "worker.shutdown_timeout": shutdown_timeout,
+        "worker.health": health,
         "log.format": log_format,
         "log.level": log_level,
     }

@@ -30,13 +30,18 @@ def existing_store(url: str | None) -> Iterator[Store]:
     address = required(url)
     store = open_store(address, create=False)
     try:
-        if store.migration_status().current == 0:
-            raise StoreMissing(
-                f"there is no store at {store.address}; {where(address)}, or make one with: {migrate_command(address)}"
-            )
-        yield store
+        yield found(store, address)
     finally:
         store.close()
+
+
+def found(store: Store, address: str) -> Store:
+    """The store at this address if there is one."""
+    if store.migration_status().current == 0:
+        raise StoreMissing(
+            f"there is no store at {store.address}; {where(address)}, or make one with: {migrate_command(address)}"
+        )
+    return store
 
 
 def where(address: str) -> str:

@@ -26,6 +26,7 @@ def worker(
     poll_interval: flags.PollInterval = None,
     heartbeat_interval: flags.HeartbeatInterval = None,
     shutdown_timeout: flags.ShutdownTimeout = None,
+    health: flags.Health = None,
     log_format: flags.LogFormat = None,
     log_level: flags.LogLevel = None,
     config: ConfigFile = None,
@@ -62,6 +63,7 @@ def worker(
         "worker.poll_interval": poll_interval,
         "worker.heartbeat_interval": heartbeat_interval,
         "worker.shutdown_timeout": shutdown_timeout,
+        "worker.health": health,
         "log.format": log_format,
         "log.level": log_level,
     }

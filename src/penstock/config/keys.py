@@ -9,19 +9,19 @@ from typing import Any
 
 from penstock.config import kinds
 from penstock.config.kinds import Kind
+from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
+from penstock.observe.health import Limits
 from penstock.observe.logs import FORMATS, LEVELS
-from penstock.worker.settings import CHECKS, Retention, WorkerSettings, whole
+from penstock.worker.settings import CHECKS, WorkerSettings, whole
 
 PREFIX = "PENSTOCK_"
 CONFIG_VARIABLE = "PENSTOCK_CONFIG"
 NOT_KEYS = frozenset({CONFIG_VARIABLE, "PENSTOCK_NO_SKIPS"})
 PROCESSES_MAX = 256
+MANY = 10**6
 
-UNUSED = (
-    "coordinator.start_timeout", "coordinator.start_check_interval", "coordinator.probe_interval", "coordinator.lease",
-    "health", "rate_limits", "alerts", "critical_types",
-)  # fmt: skip
+UNUSED = ("rate_limits", "alerts", "critical_types")
 """Keys, or groups of them, that a later version will have. Refused rather than ignored."""
 
 # Kubernetes sets such variables in every container for a service that is named penstock or penstock-worker.
@@ -82,7 +82,7 @@ def is_unused(name: str, known: Iterable[str] = UNUSED, separator: str = ".") ->
     return any(name == unused or name.startswith(unused + separator) for unused in known)
 
 
-_worker, _retention = WorkerSettings(), Retention()
+_worker, _retention, _limits = WorkerSettings(), Retention(), Limits()
 
 KEYS = (
     Key("store", kinds.STORE, None, "Where the jobs are, such as sqlite:///jobs.db or postgresql://user@host/database."),
@@ -93,6 +93,8 @@ KEYS = (
     Key("retention.dead", kinds.DURATION, _retention.dead, "How long dead letters are kept.", FOREVER),
     Key("queue.ttl", kinds.duration(CHECKS["job_timeout"]), None,
         "A job that has not begun this long after it was due expires, if its type does not say otherwise.", OFF),
+    Key("queue.fail_without_worker", kinds.names(CHECKS["failing_queues"]), _worker.failing_queues or None,
+        "Jobs of these queues fail while no live worker can run them; those of others wait.", OFF),
     Key("worker.types", kinds.names(CHECKS["types"]), _worker.types, "Only these job types.", ALL, "--types"),
     Key("worker.queues", kinds.names(CHECKS["queues"]), _worker.queues, "Only these queues.", ALL, "--queues"),
     Key("worker.capabilities", kinds.names(CHECKS["capabilities"]), _worker.capabilities,
@@ -120,9 +122,23 @@ KEYS = (
         "Sign of life; a worker is lost after three missed ones.", (), "--heartbeat-interval"),
     Key("worker.shutdown_timeout", kinds.duration(CHECKS["shutdown_timeout"]), _worker.shutdown_timeout,
         "How long running jobs may finish at a stop.", (), "--shutdown-timeout"),
+    Key("worker.health", kinds.PLACE, _worker.health,
+        "Where it serves its health over HTTP; port 0 is any that is free.", OFF, "--health"),
     Key("worker.log_payloads", kinds.SWITCH, _worker.log_payloads, "Whether payloads and results are logged."),
     Key("coordinator.recovery_interval", kinds.duration(CHECKS["recovery_interval"]), _worker.recovery_interval,
         "How often jobs of lost workers are looked for."),
+    Key("coordinator.start_timeout", kinds.duration(CHECKS["start_timeout"]), _worker.start_timeout,
+        "A job that was claimed this long ago and has not begun is given back."),
+    Key("coordinator.start_check_interval", kinds.duration(CHECKS["start_check_interval"]),
+        _worker.start_check_interval, "How often such jobs are looked for."),
+    Key("coordinator.probe_interval", kinds.duration(CHECKS["probe_interval"]), _worker.probe_interval,
+        "How often workers are asked over HTTP whether they are alive."),
+    Key("coordinator.lease", kinds.duration(CHECKS["leader_lease"]), _worker.leader_lease,
+        "How long nobody leads after the leader has died, at most."),
+    Key("health.min_workers", kinds.whole(whole(0, MANY)), _limits.min_workers,
+        "With fewer active workers the health is degraded, with none unhealthy."),
+    Key("health.dead_letter_threshold", kinds.whole(whole(1, MANY)), _limits.dead_letter_threshold,
+        "With this many dead letters the health is unhealthy, with fewer degraded."),
     Key("log.format", kinds.one_of(*FORMATS), "text", "How a worker logs: a text or a JSON object a line.", (),
         "--log-format"),
     Key("log.level", kinds.one_of(*LEVELS), "info", "The least severe that is logged.", (), "--log-level"),

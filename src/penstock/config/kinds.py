@@ -88,6 +88,7 @@ def _as(kind: type[int] | type[float], pattern: re.Pattern[str], value: object) 
 
 STORE = Kind("address", "sqlite:///jobs.db or postgresql://user@host/database", _store, masked)
 NAME = Kind("name", "mail-1", CHECKS["worker_id"])
+PLACE = Kind("host:port", "127.0.0.1:8080", CHECKS["health"])
 NUMBER = Kind("number", "4 or 0.5", _number, "{:g}".format)
 SIZE = size(parse_size)
 SWITCH = Kind("true or false", "true", _switch, lambda value: str(value).lower())

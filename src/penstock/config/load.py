@@ -22,9 +22,11 @@ from penstock.config.keys import (
     unused,
     variable,
 )
+from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import Resources
-from penstock.worker.settings import Retention
+from penstock.observe.health import Limits
+from penstock.worker.health_address import OFF
 
 DEFAULT = "default"
 
@@ -78,9 +80,22 @@ class Config:
             "worker_id": self["worker.id"],
             "resources": self._resources(),
             "recovery_interval": self["coordinator.recovery_interval"],
+            "start_timeout": self["coordinator.start_timeout"],
+            "start_check_interval": self["coordinator.start_check_interval"],
+            "probe_interval": self["coordinator.probe_interval"],
+            "leader_lease": self["coordinator.lease"],
+            "failing_queues": self["queue.fail_without_worker"],
+            "health": self["worker.health"] or OFF,
+            "health_limits": self.health_limits(),
             "history": self["history"],
             "retention": Retention(**{name: self[f"retention.{name}"] for name in ("completed", "cancelled", "dead")}),
         }
+
+    def health_limits(self) -> Limits:
+        """When the health of a store is no longer good."""
+        return Limits(
+            min_workers=self["health.min_workers"], dead_letter_threshold=self["health.dead_letter_threshold"]
+        )
 
     def _resources(self) -> Resources | None:
         has = {name: self[f"worker.resources.{name}"] for name in ("cpu", "memory", "gpu")}

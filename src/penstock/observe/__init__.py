@@ -1,1 +1,1 @@
-"""What a running system tells about itself: logs today; events, metrics and health to come."""
+"""What a running system tells about itself: logs, health, the doctor; metrics and events to come."""

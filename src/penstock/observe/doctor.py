@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 
 from penstock.domain.clock import MICROSECONDS, Clock
-from penstock.domain.duration import format_duration, format_size
 from penstock.domain.errors import StoreError
-from penstock.domain.routing import Obstacle, missing_resources, why_not
+from penstock.observe.health import PING_SECONDS_MAX, START_ONE
+from penstock.observe.stuck import stuck_lanes, takers_among, why_stuck
+from penstock.observe.words import about, counted, counted_jobs
 from penstock.store.contract import Store
 from penstock.store.params import (
     CheckStore,
@@ -22,13 +22,11 @@ from penstock.store.params import (
     WorkerInfo,
 )
 
-PING_SECONDS_MAX = 0.1
 SKEW_SECONDS_MAX = 2.0
 LOST_SECONDS = 3600.0
 NAMED_MAX = 5
 LANES_MAX = 20
 COUNTED_MAX = 10_000
-START_ONE = "start one: penstock worker MODULE:APP"
 
 
 def worst(findings: Iterable[Finding]) -> Level:
@@ -52,14 +50,15 @@ def check_store(store: Store, clock: Clock, deep: bool = False, declared: Iterab
 
 def _content(store: Store, clock: Clock, declared: Iterable[str]) -> Iterator[Finding]:
     store.read_clock().wait()  # The first answer includes opening; the second is the store's own.
-    before = clock.monotonic()
+    before, machine = clock.monotonic(), clock.now_us()
     now = store.read_clock().wait()
-    yield check_ping(clock.monotonic() - before)
+    took = clock.monotonic() - before
+    yield check_ping(took)
     workers = store.list_workers().wait()
     newest = store.list_jobs(ListJobs(limit=1)).wait()
     moments = [moment for worker in workers for moment in (worker.started_at, worker.heartbeat_at)]
     moments += [int(job.created_at.timestamp() * MICROSECONDS) for job in newest]
-    yield check_clock(now, clock.now_us(), max(moments, default=now))
+    yield check_clock(now, machine + int(took / 2 * MICROSECONDS), max(moments, default=now))
     yield from check_workers(workers)
     lanes = store.count_waiting(CountWaiting(COUNTED_MAX)).wait()
     yield from check_waiting(lanes, workers, now, [*store.read_types().wait(), *declared])
@@ -83,11 +82,11 @@ def check_clock(store_us: int, machine_us: int, newest_us: int) -> Finding:
     fix = "let both machines synchronise their clocks (NTP), such as with: timedatectl set-ntp true"
     if abs(skew) > SKEW_SECONDS_MAX:
         side = "ahead of" if skew > 0 else "behind"
-        said = f"the store's clock is {_about(abs(skew))} {side} this machine's"
+        said = f"the store's clock is {about(abs(skew))} {side} this machine's"
         return Finding("clock", "warning", f"{said}: delays and logs do not agree", fix)
     if ahead > SKEW_SECONDS_MAX:
         return Finding(
-            "clock", "warning", f"something was stored {_about(ahead)} in the future: the clock has gone back, and "
+            "clock", "warning", f"something was stored {about(ahead)} in the future: the clock has gone back, and "
             "due times and heartbeats from before wait until it has caught up",
             "let the machine synchronise its clock (NTP), and restart the workers",
         )  # fmt: skip
@@ -101,7 +100,9 @@ def check_workers(workers: Sequence[WorkerInfo]) -> Iterator[Finding]:
     live = [worker for worker in workers if worker.live]
     if live:
         slots, jobs = sum(worker.slots for worker in live), sum(worker.jobs for worker in live)
-        yield Finding("workers", "ok", f"{_count(len(live), 'live worker')}, {_count(slots, 'slot')}, {jobs:,} in use")
+        yield Finding(
+            "workers", "ok", f"{counted(len(live), 'live worker')}, {counted(slots, 'slot')}, {jobs:,} in use"
+        )
     else:
         yield Finding("workers", "warning", "no worker is alive: what is enqueued waits", START_ONE)
     stale = [worker for worker in workers if worker.stale]
@@ -119,7 +120,7 @@ def check_workers(workers: Sequence[WorkerInfo]) -> Iterator[Finding]:
 
 
 def _names(workers: Sequence[WorkerInfo]) -> str:
-    named = [f"{one.id} on {one.host} ({_about(one.silent)} ago)" for one in workers[:NAMED_MAX]]
+    named = [f"{one.id} on {one.host} ({about(one.silent)} ago)" for one in workers[:NAMED_MAX]]
     more = len(workers) - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more else "")
 
@@ -131,17 +132,17 @@ def check_waiting(
     lanes: Sequence[Waiting], workers: Sequence[WorkerInfo], now: int, known: Iterable[str]
 ) -> Iterator[Finding]:
     """Whether every job that waits has a worker that would take it. A draining one takes nothing more."""
-    takers = [worker for worker in workers if worker.live and worker.status == "active"]
+    takers = takers_among(workers)
     if not lanes:
         yield Finding("waiting jobs", "ok", "none")
         return
-    oldest = _about(max(0.0, (now - min(lane.oldest_due_at for lane in lanes)) / MICROSECONDS))
-    said = f"{_jobs(lanes)}, the oldest for {oldest}"
+    oldest = about(max(0.0, (now - min(lane.oldest_due_at for lane in lanes)) / MICROSECONDS))
+    said = f"{counted_jobs(lanes, COUNTED_MAX)}, the oldest for {oldest}"
     if not takers:
         yield Finding("waiting jobs", "warning", f"{said}; no worker takes any", START_ONE)
         return
     names = sorted({*known, *(name for worker in takers for name in worker.types or ())})
-    stuck = [lane for lane in lanes if all(why_not(worker, lane) for worker in takers)]
+    stuck = stuck_lanes(lanes, takers)
     for lane in stuck[:LANES_MAX]:
         yield explain_lane(lane, takers, names)
     if len(stuck) > LANES_MAX:
@@ -152,59 +153,13 @@ def check_waiting(
 
 
 def explain_lane(lane: Waiting, takers: Sequence[WorkerInfo], known: Sequence[str]) -> Finding:
-    """Why none of these workers takes the lane's jobs, by the one that comes closest, and what would."""
-    closest = min(takers, key=lambda worker: _distance(why_not(worker, lane)))
-    obstacles = why_not(closest, lane)
-    which = f"{_jobs([lane])} of type {lane.type!r} in queue {lane.queue!r} that no live worker takes"
-    if "type" in obstacles:
-        reason, fix = _unknown_type(lane.type, known)
-    else:
-        parts = [_obstacle(lane, closest, obstacle) for obstacle in obstacles]
-        reason = " and ".join(said for said, _ in parts)
-        fix = f"start a worker with {' '.join(flag for _, flag in parts)}"
-    return Finding("waiting jobs", "warning", f"{which}: {reason}", fix)
-
-
-def _jobs(lanes: Sequence[Waiting]) -> str:
-    total = sum(lane.jobs for lane in lanes)
-    return f"{total:,} or more jobs" if any(lane.jobs >= COUNTED_MAX for lane in lanes) else _count(total, "job")
-
-
-def _distance(obstacles: tuple[Obstacle, ...]) -> tuple[bool, int]:
-    return "type" in obstacles, len(obstacles)
-
-
-def _unknown_type(type: str, known: Sequence[str]) -> tuple[str, str]:
-    reason = f"none takes the type {type!r}"
-    if type in known:
-        return reason, "start a worker of the app that declares it, without --types or with this type among them"
-    near = get_close_matches(type, known, 1)
-    return (
-        f"{reason}, which no worker has ever declared" + (f"; the nearest is {near[0]!r}" if near else ""),
-        f"declare it (name= or aliases=) and start a worker, or cancel them: penstock jobs list --type {type}",
+    """Why none of these workers takes the lane's jobs, and what would."""
+    which = (
+        f"{counted_jobs([lane], COUNTED_MAX)} of type {lane.type!r} in queue {lane.queue!r} that no live worker takes"
     )
-
-
-def _obstacle(lane: Waiting, closest: WorkerInfo, obstacle: Obstacle) -> tuple[str, str]:
-    """What is missing, and the flags that would bring it."""
-    if obstacle == "queue":
-        return f"none serves the queue {lane.queue!r}", f"--queues {lane.queue}"
-    if obstacle == "capability":
-        return f"none has the capability {lane.capability!r}", f"--capabilities {lane.capability}"
-    needs = {"cpu": f"{lane.resources.cpu:g}", "memory": format_size(lane.resources.memory),
-             "gpu": f"{lane.resources.gpu:g}"}  # fmt: skip
-    missing = missing_resources(closest.resources, lane.resources)
-    flags = " ".join(f"--{name} {needs[name]}" for name in needs if getattr(lane.resources, name))
-    return f"none has {', '.join(f'{name} {needs[name]}' for name in missing)}", flags
+    reason, fix = why_stuck(lane, takers, known)
+    return Finding("waiting jobs", "warning", f"{which}: {reason}", fix)
 
 
 def check_dead(dead: int) -> Finding:
     return Finding("dead letters", "ok", "none" if dead == 0 else f"{dead:,}; look at them with: penstock dead list")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _about(seconds: float) -> str:
-    return format_duration(round(seconds)) if seconds >= 1 else "less than 1s"

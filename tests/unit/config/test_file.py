@@ -41,7 +41,7 @@ Toml = Callable[[str], Path]
         ("\nworker = 5\n", 2, "worker=5 is one value here; it is a table: write [worker]"),
         ("\n[[worker]]\nconcurrency = 5\n", 2, "it is a table: write [worker]"),
         ("[worker.concurrency]\n", 1, "worker.concurrency is a table here; it takes one value: whole number"),
-        ("[health]\nmin_workers = 1\n", 1, "health is not used by this version"),
+        ("[alerts]\nx = 1\n", 1, "alerts is not used by this version"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named_with_its_line(toml: Toml, text: str, line: int, words: str) -> None:

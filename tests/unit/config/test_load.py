@@ -11,9 +11,11 @@ import pytest
 
 from penstock.config.keys import KEYS, UNUSED, variable
 from penstock.config.load import load
+from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import Resources
-from penstock.worker.settings import Retention, WorkerSettings, make_settings
+from penstock.observe.health import Limits
+from penstock.worker.settings import WorkerSettings, make_settings
 
 Toml = Callable[[str], Path]
 
@@ -49,19 +51,30 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         poll_interval = "50ms"
         heartbeat_interval = 2
         shutdown_timeout = 0
+        health = "0.0.0.0:8080"
         log_payloads = true
         resources.cpu = 4
         resources.memory = "8Gi"
         [coordinator]
         recovery_interval = "1s"
+        [health]
+        min_workers = 3
+        dead_letter_threshold = 5
     """)
     assert make_settings(**load().worker_settings()) == WorkerSettings(
         types=("a", "b"), queues=("mail", "reports"), capabilities=("ml",), worker_id="w1", concurrency=7,
         process_slots=3, job_timeout=7200.0, max_jobs=1000, max_memory=10**9, poll_interval=0.05,
-        heartbeat_interval=2.0, shutdown_timeout=0.0, log_payloads=True, recovery_interval=1.0,
+        heartbeat_interval=2.0, shutdown_timeout=0.0, health="0.0.0.0:8080", log_payloads=True,
+        health_limits=Limits(min_workers=3, dead_letter_threshold=5), recovery_interval=1.0,
         resources=Resources(cpu=4, memory=8 * 2**30), history="failures",
         retention=Retention(completed=86400.0, cancelled=60.0, dead=30 * 86400.0),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("word", ["off", "none"])
+def test_health_that_is_off_is_not_the_default(word: str, toml: Toml) -> None:
+    toml(f"[worker]\nhealth = '{word}'\n")
+    assert make_settings(**load().worker_settings()).health == "off"
 
 
 def test_the_later_wins_and_says_so(toml: Toml, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +194,7 @@ def test_an_unknown_variable_without_a_near_one_lists_them(monkeypatch: pytest.M
         load()
 
 
-@pytest.mark.parametrize("name", [*UNUSED, "health.min_workers", "rate_limits.stripe.requests"])
+@pytest.mark.parametrize("name", [*UNUSED, "alerts.final_failure", "rate_limits.stripe.requests"])
 def test_a_key_that_nothing_enforces_is_refused(name: str, toml: Toml, monkeypatch: pytest.MonkeyPatch) -> None:
     toml(f"{name} = 1\n")
     with pytest.raises(ConfigError, match="is not used by this version of penstock, so it is refused"):
@@ -217,7 +230,8 @@ def test_resources_are_one_value(given: dict[str, str], resources: Resources | N
 @pytest.mark.parametrize(
     ("name", "value"),
     [("worker.types", ["all"]), ("worker.types", "ALL"), ("worker.id", "auto"), ("worker.process_slots", "auto"),
-     ("worker.job_timeout", "off"), ("worker.max_jobs", "none"), ("queue.ttl", "off"), ("retention.dead", "forever")],
+     ("worker.health", "off"), ("worker.job_timeout", "off"), ("worker.max_jobs", "none"), ("queue.ttl", "off"),
+     ("retention.dead", "forever")],
 )  # fmt: skip
 def test_words_that_switch_a_key_off(name: str, value: Any) -> None:
     assert load(flags={name: value})[name] is None

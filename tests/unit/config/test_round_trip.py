@@ -51,6 +51,7 @@ def values(key: Key) -> st.SearchStrategy[Written]:
         "name": NAMES.map(lambda name: (name, name)),
         "number": st.integers(0, 4000).map(lambda number: (number / 4, number / 4)),
         "whole number": st.integers(1, WHOLE_MAX.get(key.name, 10_000)).map(lambda number: (number, number)),
+        "host:port": st.integers(0, 65535).map(lambda port: (f"[::1]:{port}", f"[::1]:{port}")),
         "true or false": st.booleans().map(lambda value: (value, value)),
         "address": NAMES.map(lambda name: (f"sqlite:////data/{name}", f"sqlite:////data/{name}")),
     }

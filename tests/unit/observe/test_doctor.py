@@ -9,30 +9,16 @@ from typing import Any
 import pytest
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.options import NO_RESOURCES, Options, Resources
+from penstock.domain.options import Options, Resources
 from penstock.observe import doctor
 from penstock.observe.doctor import check_clock, check_ping, check_store, check_waiting, check_workers, worst
 from penstock.store.open import open_store
 from penstock.store.params import Finding, Waiting, WorkerInfo
 from tests.contract.clock import START_US, FakeClock
 from tests.contract.world import World
+from tests.unit.observe.samples import lane, worker
 
 MEDIA = Resources(cpu=4, memory="8Gi")
-
-
-def worker(**fields: Any) -> WorkerInfo:
-    known = {
-        "id": "w", "host": "h", "pid": 1, "version": "1", "status": "active", "slots": 10, "types": ("mail",),
-        "queues": None, "capabilities": ("general",), "resources": None, "started_at": 0, "heartbeat_at": 0,
-        "silent": 1.0, "stale_after": 30.0, "jobs": 2,
-    }  # fmt: skip
-    return WorkerInfo(**{**known, **fields})
-
-
-def lane(**fields: Any) -> Waiting:
-    known = {"type": "mail", "queue": "default", "capability": "general", "resources": NO_RESOURCES, "jobs": 3,
-             "oldest_due_at": START_US - 90 * MICROSECONDS}  # fmt: skip
-    return Waiting(**{**known, **fields})
 
 
 def waiting(*lanes: Waiting, workers: list[WorkerInfo], known: tuple[str, ...] = ("mail",)) -> list[Finding]:

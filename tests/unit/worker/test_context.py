@@ -7,7 +7,7 @@ import json
 import logging
 from contextvars import copy_context
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -19,7 +19,9 @@ from penstock.domain.job import Progress
 from penstock.domain.options import Options, Policy, Tenant
 from penstock.domain.registry import Declaration
 from penstock.domain.signature import signature_of
+from penstock.store.contract import Store
 from penstock.store.params import Claim, JobSpec
+from penstock.store.refused import RefusedStore
 from penstock.worker.context import Context, current, running
 from penstock.worker.run import Plan, Run
 from tests.contract.clock import START_US
@@ -35,7 +37,8 @@ def make_run(attempt: int = 1, tags: tuple[str, ...] | None = ("red",), policy: 
     )  # fmt: skip
     signature = signature_of(handler, skip_first=False)
     declaration = Declaration("mail", handler, signature, Options(), wants_context=False, is_async=False)
-    return Run(claim, Plan(declaration, "mail"), policy, None, started=100.0, started_us=START_US)
+    plan = Plan(declaration, "mail", cast(Store, RefusedStore("none")))
+    return Run(claim, plan, policy, None, started=100.0, started_us=START_US)
 
 
 def test_what_it_knows() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import Resources
-from penstock.worker.settings import Retention, default_worker_id, make_settings, no_lifespan
+from penstock.worker.settings import default_worker_id, make_settings, no_lifespan
 
 
 def test_the_defaults() -> None:
@@ -43,7 +44,7 @@ def test_values_in_plain_units() -> None:
         ("concurrency", 0), ("concurrency", 10_001), ("concurrency", 1.5), ("poll_interval", 0), ("poll_interval", "x"),
         ("heartbeat_interval", "-1s"), ("job_timeout", 0), ("types", "a,,b"), ("types", ""),
         ("types", 5), ("types", [1]), ("queues", []), ("max_jobs", 0), ("max_memory", "1Mi"), ("process_slots", 0),
-        ("capabilities", "two words"), ("worker_id", "two words"), ("workers", 3),
+        ("capabilities", "two words"), ("worker_id", "two words"), ("workers", 3), ("health", "8080"),
     ],
 )  # fmt: skip
 def test_wrong_values_name_the_setting(name: str, value: Any) -> None:

@@ -59,6 +59,7 @@ def main() -> None:
                 concurrency=1,
                 heartbeat_interval=HEARTBEAT_SECONDS,
                 recovery_interval=HEARTBEAT_SECONDS,
+                leader_lease=HEARTBEAT_SECONDS,
                 shutdown_timeout=0,
             )
         )

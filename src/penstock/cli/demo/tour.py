@@ -75,6 +75,7 @@ class Tour:
             process_slots=1,
             heartbeat_interval=HEARTBEAT_SECONDS,
             recovery_interval=HEARTBEAT_SECONDS,
+            leader_lease=HEARTBEAT_SECONDS,
             shutdown_timeout=0,
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from penstock.worker.health_address import ANYWHERE, of_process
+
 
 def supervise(
     command: list[str],
@@ -11,6 +13,7 @@ def supervise(
     burst: bool = False,
     reload: bool = False,
     worker_id: str | None = None,
+    health: str = ANYWHERE,
 ) -> int:
     """Run `command`, the argv of one worker, in this many processes until they are stopped; the exit code."""
     from contextlib import nullcontext
@@ -20,11 +23,12 @@ def supervise(
     from penstock.cli.supervisor.supervisor import Supervisor
     from penstock.cli.supervisor.wakeup import Wakeup
 
+    of_process(health, processes)  # An error now if there is no port for the last of them.
     # Python takes a cached module for the newest when the file was changed within the same second: cache none.
     environment = {"PYTHONDONTWRITEBYTECODE": "1"} if reload else {}
     with (
         Wakeup() as wakeup,
-        Launcher(command, worker_id, environment) as launcher,
+        Launcher(command, worker_id, environment, health) as launcher,
         watched_code(wakeup) if reload else nullcontext(),
     ):
         return Supervisor(

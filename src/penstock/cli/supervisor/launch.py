@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 
 from penstock.cli.supervisor.lifeline import LIFELINE
+from penstock.worker.health_address import ANYWHERE, of_process
 
 
 class Process:
@@ -35,10 +36,13 @@ class Process:
 class Launcher:
     """Knows how to start one worker process. While it is open, the workers know that their supervisor lives."""
 
-    def __init__(self, command: list[str], worker_id: str | None, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: list[str], worker_id: str | None, environment: Mapping[str, str], health: str = ANYWHERE
+    ) -> None:
         self._command = command
         self._worker_id = worker_id
         self._environment = environment
+        self._health = health
         self._started: dict[int, Process] = {}
 
     def __enter__(self) -> Launcher:
@@ -67,8 +71,13 @@ class Launcher:
         return process
 
     def _identity(self, number: int) -> list[str]:
-        """A fresh id at every start: that of a crashed process counts as alive until its heartbeat is stale."""
-        return [] if self._worker_id is None else ["--id", f"{self._worker_id}-{number}-{secrets.token_hex(4)}"]
+        """A fresh id at every start: that of a crashed process counts as alive until its heartbeat is stale.
+
+        And the next port for the next process, where health is served on a fixed one.
+        """
+        named = [] if self._worker_id is None else ["--id", f"{self._worker_id}-{number}-{secrets.token_hex(4)}"]
+        health = of_process(self._health, number)
+        return named if health == self._health else [*named, "--health", health]
 
     def ended(self) -> Iterator[tuple[Process, int]]:
         """Each process that ended, with its exit code (negative: a signal).

@@ -1,0 +1,66 @@
+"""`penstock recover`: takes back the jobs of workers that were silent for too long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli.guard import guarded
+from penstock.cli.options import AsJson, StoreUrl
+
+if TYPE_CHECKING:
+    from penstock.store.contract import Store
+
+THRESHOLD = "10m"
+
+
+@guarded
+def recover(
+    threshold: Annotated[
+        str, typer.Option("--threshold", metavar="DURATION", help="How long a worker must have been silent.")
+    ] = THRESHOLD,
+    as_json: AsJson = False,
+    store: StoreUrl = None,
+) -> None:
+    """Take back the jobs of workers that were silent for too long, and print their ids.
+
+    Workers do this by themselves, every few seconds, while one of them is alive; this is for when none is. The jobs go
+    through their retry policy with the attempt spent. No worker is judged by less patience than its own three missed
+    heartbeats.
+
+    \b
+    penstock recover --store sqlite:///jobs.db
+    penstock recover --threshold 1m --json
+    """
+    from penstock.cli.output import plural, print_json
+    from penstock.cli.storage import existing_store
+    from penstock.domain.duration import format_duration, parse_duration
+
+    seconds = parse_duration(threshold, "--threshold")
+    with existing_store(store) as opened:
+        workers, jobs = _recover(opened, seconds)
+    if as_json:
+        print_json({"recovered": len(jobs), "jobs": jobs, "workers": workers})
+        return
+    for job in jobs:
+        typer.echo(job)
+    if workers:
+        said = f"{plural(len(jobs), 'job')} of {plural(len(workers), 'lost worker')} recovered: {', '.join(workers)}"
+    else:
+        said = f"nothing to recover: no worker that holds jobs was silent for {format_duration(seconds)}"
+    typer.echo(said, err=True)
+
+
+def _recover(store: Store, seconds: float) -> tuple[list[str], list[str]]:
+    from penstock.store.params import RecoverJobs
+
+    workers: list[str] = []
+    jobs: list[str] = []
+    more = True
+    while more:
+        found = store.recover_jobs(RecoverJobs(seconds, actor="operator")).wait()
+        workers += [worker for worker in found.workers if worker not in workers]
+        jobs += found.jobs
+        more = found.more
+    return workers, jobs

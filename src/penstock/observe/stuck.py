@@ -1,0 +1,60 @@
+"""Which waiting jobs no live worker can run, and why: for the doctor, and for the coordinator, which always watches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from penstock.domain.duration import format_size
+from penstock.domain.routing import Obstacle, missing_resources, why_not
+from penstock.store.params import Waiting, WorkerInfo
+
+
+def takers_among(workers: Sequence[WorkerInfo]) -> list[WorkerInfo]:
+    """Those that claim: a draining one takes nothing more."""
+    return [worker for worker in workers if worker.live and worker.status == "active"]
+
+
+def stuck_lanes(lanes: Sequence[Waiting], takers: Sequence[WorkerInfo]) -> list[Waiting]:
+    """The lanes that none of these takes from."""
+    return [lane for lane in lanes if all(why_not(worker, lane) for worker in takers)]
+
+
+def why_stuck(lane: Waiting, takers: Sequence[WorkerInfo], known: Sequence[str]) -> tuple[str, str]:
+    """Why none takes the lane's jobs, by the one that comes closest, and what would."""
+    if not takers:
+        return "no worker is running", "start one: penstock worker MODULE:APP"
+    closest = min(takers, key=lambda worker: _distance(why_not(worker, lane)))
+    obstacles = why_not(closest, lane)
+    if "type" in obstacles:
+        return _unknown_type(lane.type, known)
+    parts = [_obstacle(lane, closest, obstacle) for obstacle in obstacles]
+    return " and ".join(said for said, _ in parts), f"start a worker with {' '.join(flag for _, flag in parts)}"
+
+
+def _distance(obstacles: tuple[Obstacle, ...]) -> tuple[bool, int]:
+    return "type" in obstacles, len(obstacles)
+
+
+def _unknown_type(type: str, known: Sequence[str]) -> tuple[str, str]:
+    reason = f"none takes the type {type!r}"
+    if type in known:
+        return reason, "start a worker of the app that declares it, without --types or with this type among them"
+    near = get_close_matches(type, known, 1)
+    return (
+        f"{reason}, which no worker has ever declared" + (f"; the nearest is {near[0]!r}" if near else ""),
+        f"declare it (name= or aliases=) and start a worker, or cancel them: penstock jobs list --type {type}",
+    )
+
+
+def _obstacle(lane: Waiting, closest: WorkerInfo, obstacle: Obstacle) -> tuple[str, str]:
+    """What is missing, and the flags that would bring it."""
+    if obstacle == "queue":
+        return f"none serves the queue {lane.queue!r}", f"--queues {lane.queue}"
+    if obstacle == "capability":
+        return f"none has the capability {lane.capability!r}", f"--capabilities {lane.capability}"
+    needs = {"cpu": f"{lane.resources.cpu:g}", "memory": format_size(lane.resources.memory),
+             "gpu": f"{lane.resources.gpu:g}"}  # fmt: skip
+    missing = missing_resources(closest.resources, lane.resources)
+    flags = " ".join(f"--{name} {needs[name]}" for name in needs if getattr(lane.resources, name))
+    return f"none has {', '.join(f'{name} {needs[name]}' for name in missing)}", flags
