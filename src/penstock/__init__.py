@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from penstock.app import App
     from penstock.client import JobCall, JobHandle
+    from penstock.coordinator.settings import Retention
     from penstock.domain.errors import (
         AlreadyRetried,
         BatchError,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         LeaseLost,
         NoEligibleWorker,
         NotAStore,
+        OnceUncertain,
         PayloadError,
         PayloadTooLarge,
         PenstockError,
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
     from penstock.worker.batches import Failed
     from penstock.worker.context import BatchContext, Context, current
     from penstock.worker.handler import Handler
-    from penstock.worker.settings import Retention
 
 _HOME = {
     "penstock.app": ("App",),
@@ -73,6 +74,7 @@ _HOME = {
         "LeaseLost",
         "NoEligibleWorker",
         "NotAStore",
+        "OnceUncertain",
         "PayloadError",
         "PayloadTooLarge",
         "PenstockError",
@@ -118,7 +120,7 @@ _HOME = {
         "current",
     ),
     "penstock.worker.handler": ("Handler",),
-    "penstock.worker.settings": ("Retention",),
+    "penstock.coordinator.settings": ("Retention",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -166,6 +168,7 @@ __all__ = [
     "LeaseLost",
     "NoEligibleWorker",
     "NotAStore",
+    "OnceUncertain",
     "PayloadError",
     "PayloadTooLarge",
     "PenstockError",

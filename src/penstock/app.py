@@ -24,6 +24,7 @@ from typing import (
 
 from penstock.client import Client, JobCall, JobHandle, as_calls, refuse_in_loop
 from penstock.config.load import Config, load
+from penstock.coordinator.settings import Retention
 from penstock.declare import declare_batch, declare_function, declare_handler, new_handler
 from penstock.domain.clock import Clock, SystemClock
 from penstock.domain.duration import Duration
@@ -31,14 +32,14 @@ from penstock.domain.errors import ConfigError
 from penstock.domain.ids import check_id
 from penstock.domain.options import DEFAULTS, make_options
 from penstock.domain.registry import Declaration, Registry, Runner
-from penstock.jobtype import EnqueueOptions, JobType, TypeOptions
+from penstock.jobtype import DeclareOptions, EnqueueOptions, JobType
 from penstock.store.contract import Store, Transaction
 from penstock.store.open import open_store
 from penstock.store.params import History
 from penstock.worker.batches import Failed
 from penstock.worker.context import BatchContext, Context
 from penstock.worker.handler import Handler
-from penstock.worker.settings import Lifespan, Retention, make_settings, no_lifespan
+from penstock.worker.settings import Lifespan, make_settings, no_lifespan
 
 if TYPE_CHECKING:
     from penstock.worker.worker import Worker
@@ -163,7 +164,7 @@ class App:
         name: str | None = None,
         aliases: Iterable[str] = (),
         runner: Runner | None = None,
-        **options: Unpack[TypeOptions],
+        **options: Unpack[DeclareOptions],
     ) -> Declare: ...
 
     def job(self, *function: Any, **options: Any) -> Any:
@@ -184,7 +185,7 @@ class App:
         name: str | None = None,
         aliases: Iterable[str] = (),
         runner: Runner | None = None,
-        **options: Unpack[TypeOptions],
+        **options: Unpack[DeclareOptions],
     ) -> DeclareBatch:
         """Declare a job whose handler takes up to `size` jobs in one call, waiting at most `wait` for more of them.
 
@@ -210,7 +211,7 @@ class App:
         name: str | None = None,
         aliases: Iterable[str] = (),
         runner: Runner | None = None,
-        **options: Unpack[TypeOptions],
+        **options: Unpack[DeclareOptions],
     ) -> JobType[[Context, D], Any, [D], R]:
         """Declare a job by a handler object, which was given what it needs: app.register(Consolidate(repo, llm))."""
         if not isinstance(handler, Handler):
@@ -289,7 +290,7 @@ class App:
 
         Settings: concurrency, types, queues, capabilities, resources, worker_id, poll_interval,
         heartbeat_interval, shutdown_timeout, job_timeout, process_slots, max_jobs,
-        max_memory, log_payloads, burst. Those not given are from the config of from_config().
+        max_memory, health, log_payloads, burst. Those not given are from the config of from_config().
         """
         from penstock.worker.signals import stop_on_signals
 

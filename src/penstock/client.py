@@ -88,10 +88,10 @@ class Client:
         if declaration is None:
             text = encode_json(payload, f"the payload of {name}")
             check_plain(dict(payload), f"the payload of {name}")
-            options = checked_options(types.get(name, DEFAULTS), given)
+            options = enqueue_options(types.get(name, DEFAULTS), given)
             return JobCall(text, job_spec(name, options), options.job_id)
         text = declaration.signature.encode(name, dict(payload))
-        options = checked_options(declaration.options, given)
+        options = enqueue_options(declaration.options, given)
         return JobCall(text, job_spec(declaration.name, options), options.job_id, declaration.result_type)
 
     def new_jobs(self, calls: Sequence[JobCall[Any]]) -> list[NewJob]:
@@ -265,6 +265,13 @@ def checked_options(base: Options, given: dict[str, Any]) -> Options:
                 f"{name}= is not enforced by this version of penstock, so it is refused rather than ignored; remove it"
             )
     return options
+
+
+def enqueue_options(base: Options, given: dict[str, Any]) -> Options:
+    """Options of one enqueue: all but those that only a type can have."""
+    if "no_worker" in given:
+        raise errors.ConfigError("no_worker= is an option of the job's type, not of one enqueue; give it to @app.job")
+    return checked_options(base, given)
 
 
 def refuse_in_loop(name: str, instead: str) -> None:

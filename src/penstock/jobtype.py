@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Generic, ParamSpec, TypedDict, TypeVar, Unpack
 
-from penstock.client import Client, JobCall, JobHandle, checked_options
+from penstock.client import Client, JobCall, JobHandle, enqueue_options
 from penstock.domain.duration import Duration
-from penstock.domain.options import Backoff, Concurrency, Options, RateLimit, Resources, Tenant, Unique
+from penstock.domain.options import Backoff, Concurrency, NoWorker, Options, RateLimit, Resources, Tenant, Unique
 from penstock.domain.registry import Declaration
 from penstock.store.params import job_spec
 
@@ -36,6 +36,12 @@ class TypeOptions(TypedDict, total=False):
     tags: Iterable[str]
     rate_limit: RateLimit | None
     limit: Concurrency | None
+
+
+class DeclareOptions(TypeOptions, total=False):
+    """Options of a type. Those that are here are of the type alone."""
+
+    no_worker: NoWorker
 
 
 class EnqueueOptions(TypeOptions, total=False):
@@ -108,4 +114,4 @@ class JobType(Generic[C, X, P, R]):
         gives, or on PostgreSQL also a connection of psycopg, asyncpg or psycopg2, or a Connection or Session of
         SQLAlchemy.
         """
-        return Using(self._client, self.declaration, checked_options(self.declaration.options, dict(options)), conn)
+        return Using(self._client, self.declaration, enqueue_options(self.declaration.options, dict(options)), conn)

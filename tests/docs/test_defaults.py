@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from penstock.coordinator.settings import Retention
 from penstock.domain.duration import format_duration
 from penstock.domain.options import PRIORITY_MAX, PRIORITY_MIN, TAGS_MAX, Backoff, Policy
 from penstock.domain.payload import DEPTH_MAX, PAYLOAD_BYTES_MAX
 from penstock.jobtype import EnqueueOptions, TypeOptions
-from penstock.worker.settings import Retention, WorkerSettings
+from penstock.worker.settings import WorkerSettings
 from tests.docs.pages import ROOT
 
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock import App, State
 from tests.e2e.processes import Processes
 
-QUICK_RECOVERY = {"heartbeat_interval": 0.2, "recovery_interval": 0.1}
+QUICK_RECOVERY = {"heartbeat_interval": 0.2, "recovery_interval": 0.1, "leader_lease": 0.3}
 STALE_SECONDS = 0.6
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from penstock import App, Fixed, State
 from tests.e2e.processes import Processes, counts, until
 
-QUICK_RECOVERY = {"heartbeat_interval": 0.3, "recovery_interval": 0.2}
+QUICK_RECOVERY = {"heartbeat_interval": 0.3, "recovery_interval": 0.2, "leader_lease": 0.5}
 STALE_SECONDS = 0.9
 
 GATED = """

@@ -11,7 +11,7 @@ import pytest
 from penstock import App
 from tests.e2e.processes import Processes, until
 
-QUICK_RECOVERY = {"heartbeat_interval": 0.2, "recovery_interval": 0.1}
+QUICK_RECOVERY = {"heartbeat_interval": 0.2, "recovery_interval": 0.1, "leader_lease": 0.3}
 STALE_SECONDS = 0.6
 
 HANDLERS = """

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import penstock
-from penstock import App, BatchContext, Context, DoNotRetry, Failed, Fixed, Handler, Tenant, UsageError
+from penstock import App, BatchContext, Context, DoNotRetry, Failed, Fixed, Handler, Tenant
 from penstock.domain.clock import SystemClock
 from penstock.store.open import open_store
 
@@ -117,15 +117,6 @@ def follow_up(ctx: Context, fail: bool) -> None:
     ctx.enqueue(echo.bind("now"))
     if fail:
         raise ValueError("then both are not")
-
-
-@app.job(runner="process", attempts=1)
-def finish_in_a_process(ctx: Context) -> str:
-    try:
-        ctx.finish_in(object())
-    except UsageError as error:
-        return str(error)
-    return "it was taken"
 
 
 @app.job(runner="process", attempts=1)

@@ -42,7 +42,7 @@ class ManualLoop(asyncio.SelectorEventLoop):
 
 
 def make_run(app: App, token: int, deadline: float | None) -> Run:
-    run = Run(claim(token), Plan(declaration_of(app, "work"), "work"), default_policy(), None, 0.0, 0)
+    run = Run(claim(token), Plan(declaration_of(app, "work"), "work", app.store), default_policy(), None, 0.0, 0)
     run.deadline = deadline
     return run
 

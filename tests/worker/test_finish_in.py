@@ -352,12 +352,6 @@ def test_after_the_end_of_the_attempt_it_is_too_late(app: App) -> None:
         kept[0].finish_in(tx)
 
 
-def test_a_process_has_no_store(process_app: App) -> None:
-    job = process_app.enqueue("finish_in_a_process")
-    burst(process_app)
-    assert job.result(timeout=0).startswith("ctx.finish_in() needs the job store, and finish_in_a_process runs in a")
-
-
 # While the transaction is open
 
 

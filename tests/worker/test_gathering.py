@@ -20,7 +20,7 @@ class Gathering:
 
     def __init__(self, app: App, size: int, wait: float, calls: int) -> None:
         app.job(name="work")(lambda: None)
-        self.plan = Plan(declaration_of(app, "work"), "work")
+        self.plan = Plan(declaration_of(app, "work"), "work", app.store)
         self.loop = asyncio.get_running_loop()
         self.begun: list[list[int]] = []
         self.batches = Batches(self.loop, Batching(size, wait), calls, self._launch)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import time
 from collections.abc import Callable
+from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -75,7 +77,11 @@ def run_raising(app: App, make: Callable[[], BaseException], plain: bool, **opti
         (lambda: BrokenAttributes("broken"), f"{__name__}.BrokenAttributes", "broken"),
         (lambda: ValueError("half \ud800 a character"), "ValueError", "half \\ud800 a character"),
         (lambda: ValueError("nul \x00 inside"), "ValueError", "nul \x00 inside"),
-        (lambda: ExceptionGroup("several", [ValueError("one")]), "ExceptionGroup", "several (1 sub-exception)"),
+        (
+            lambda: ExceptionGroup("several", [ValueError("one")]),
+            "ExceptionGroup",
+            "several (1 sub-exception); ValueError: one",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -102,11 +108,12 @@ def test_a_message_of_ten_megabytes_is_clipped(app: App) -> None:
     [
         (lambda: DoNotRetry("no such user"), State.DEAD, "the handler said: do not retry"),
         (lambda: HttpError(404), State.DEAD, "HTTP status 404 will not change by trying again"),
+        (lambda: ExceptionGroup("tasks", [DoNotRetry("no such user")]), State.DEAD, "the handler said: do not retry"),
         (lambda: HttpError(429), State.SCHEDULED, None),
         (lambda: HttpError(503), State.SCHEDULED, None),
         (lambda: ConnectionResetError("gone"), State.SCHEDULED, None),
     ],
-    ids=["DoNotRetry", "404", "429", "503", "reset"],
+    ids=["DoNotRetry", "404", "DoNotRetry in a group", "429", "503", "reset"],
 )
 def test_what_is_worth_a_retry(app: App, make: Callable[[], BaseException], state: State, reason: str | None) -> None:
     job = run_raising(app, make, False, attempts=3, backoff=Fixed("1h"))
@@ -120,10 +127,11 @@ def test_what_is_worth_a_retry(app: App, make: Callable[[], BaseException], stat
     [
         (lambda: Retry(after="7m"), 420),
         (lambda: HttpError(503, {"Retry-After": "90"}), 90),
+        (lambda: HttpError(503, {"Retry-After": formatdate(time.time() + 900, usegmt=True)}), 900),
         (lambda: Retry(), 3600),
         (lambda: Retry(after="soon"), 3600),
     ],
-    ids=["Retry", "Retry-After", "Retry without a time", "Retry with nonsense"],
+    ids=["Retry", "Retry-After", "Retry-After with a date", "Retry without a time", "Retry with nonsense"],
 )
 def test_an_asked_delay_is_kept(app: App, make: Callable[[], BaseException], seconds: float) -> None:
     job = run_raising(app, make, False, attempts=3, backoff=Fixed("1h"))

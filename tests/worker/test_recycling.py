@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from penstock import App, State
-from penstock.worker import duties
+from penstock.worker import memory
 from penstock.worker.memory import resident_bytes
 from tests.worker import process_jobs as jobs
 from tests.worker.running import PATIENCE_SECONDS, burst, until
@@ -127,9 +127,9 @@ def test_a_worker_that_holds_too_much_asks_to_be_replaced(
     app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr(duties, "MEMORY_SECONDS", 0.01)
+    monkeypatch.setattr(memory, "LOOK_SECONDS", 0.01)
     held = [200 * 2**20]
-    monkeypatch.setattr(duties, "resident_bytes", lambda: held[0])
+    monkeypatch.setattr(memory, "resident_bytes", lambda: held[0])
 
     @app.job(attempts=1)
     async def grow() -> str:

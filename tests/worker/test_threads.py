@@ -15,7 +15,7 @@ from tests.worker.fakes import claim, declaration_of, default_policy
 def make_run(app: App, token: int = 1) -> Run:
     declaration = declaration_of(app, "work")
     arguments = declaration.signature.decode("{}")
-    return Run(claim(token), Plan(declaration, "work"), default_policy(), arguments, 0.0, 0)
+    return Run(claim(token), Plan(declaration, "work", app.store), default_policy(), arguments, 0.0, 0)
 
 
 def test_threads_are_bounded_and_reused(app: App) -> None:

@@ -88,9 +88,11 @@ class Runs:
             # Leaps of time would make live workers look lost, and ended jobs old.
             "recovery_interval": NEVER_SECONDS,
             "prune_interval": NEVER_SECONDS,
+            "health": "off",
         }
         worker = self._app._worker({}, settings, cast(Store, drain))
         drain.lines = len(worker.lines)
+        worker.child_refusal = _REFUSAL
         if worker.child_start is not None:
             worker.child_start.refusal = _REFUSAL
         self._store.one_slot = concurrency == 1

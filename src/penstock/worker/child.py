@@ -27,13 +27,14 @@ from penstock.domain.payload import encode_json
 from penstock.domain.registry import Declaration
 from penstock.domain.retry import GiveUp, describe_error
 from penstock.observe import logs
-from penstock.store.params import Claim
+from penstock.store.call import Call
+from penstock.store.params import Claim, FinishJobs
 from penstock.store.refused import RefusedStore
 from penstock.worker.batches import Outcome, outcomes_of
 from penstock.worker.context import context_of, running
 from penstock.worker.frames import Answer, Done, FollowUp, Raised, Ready, Start, Work
 from penstock.worker.memory import resident_bytes
-from penstock.worker.outcomes import judge
+from penstock.worker.outcomes import completion_of, judge
 from penstock.worker.run import BatchCall, Plan, Run, Unit
 from penstock.worker.settings import no_lifespan
 from penstock.worker.wire import Wire
@@ -77,6 +78,7 @@ class Server:
         except BaseException as error:
             self.wire.send(Ready(_problem(error)))
             return
+        self._app = app
         self._registry = app.registry
         with self._loop(app) as self._async:
             self.wire.send(Ready())
@@ -146,11 +148,20 @@ class Server:
     def _run(self, claim: Claim, work: Work) -> Run:
         plan = self._plans.get(claim.type)
         if plan is None:
-            plan = self._plans[claim.type] = Plan(_declared(self._registry, claim.type), claim.type)
+            plan = self._plans[claim.type] = Plan(_declared(self._registry, claim.type), claim.type, self._app._store)
         run = ChildRun(self.wire, claim, plan, work.started_us)
         run.deadline = work.seconds
         run.resources = self._resources
+        run.complete = self._finish_in
         return run
+
+    def _finish_in(self, run: Run, conn: object, result: Any) -> Call[list[int]]:
+        """The completion in a transaction of the handler's, on a store of this process."""
+        text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
+        done, follow_ups = completion_of(run, text, self._app.client)
+        params = FinishJobs([done], (), follow_ups, self._start.history, conn)
+        call: Call[list[int]] = self._app._store.finish_jobs(params)
+        return call
 
     def _call(self, unit: Unit) -> Outcome:
         context = contextvars.copy_context()
@@ -235,15 +246,16 @@ def _declared(registry: Any, name: str) -> Declaration:
 
 def _told(run: Run, result: Any, error: BaseException | None) -> Done | Raised:
     run.over = True
+    finished = run.finished_in is not None
     if error is None:
         try:
             text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
             calls = [FollowUp(call.payload, call.spec, call.job_id) for call in run.follow_ups]
-            return Done(text, run.progress, calls)
+            return Done(text, run.progress, calls, finished)
         except Exception as broken:
             error = broken
     verdict = judge(run.plan.declaration, run.policy, run.claim.attempt, error)
     info = describe_error(error)
     if isinstance(verdict, GiveUp):
-        return Raised(info, 0.0, verdict.reason, run.progress)
-    return Raised(info, verdict.delay, None, run.progress)
+        return Raised(info, 0.0, verdict.reason, run.progress, finished)
+    return Raised(info, verdict.delay, None, run.progress, finished)

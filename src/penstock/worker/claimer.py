@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from penstock.domain.errors import StoreError, WorkerRefused
+from penstock.domain.errors import StoreError, WorkerInactive, WorkerRefused
 from penstock.store.contract import Store
 from penstock.store.params import Claimed, ClaimJobs
 from penstock.worker.executor import Executor
@@ -86,6 +86,9 @@ class Claimer:
             try:
                 claimed = await self._claim(want)
                 patience = Patience()
+            except WorkerInactive as error:
+                await patience.wait("claim refused", error)
+                continue
             except WorkerRefused as error:
                 log.warning("%s", error)
                 self.register_again(session)

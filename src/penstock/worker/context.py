@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
@@ -17,6 +18,7 @@ from penstock.domain.options import Tenant
 from penstock.domain.payload import encode_json
 from penstock.observe.logs import JobLogger
 from penstock.store.call import Call
+from penstock.worker.once import Effect
 from penstock.worker.run import BatchCall, FinishedIn, Run, Unit
 
 PROGRESS_BYTES_MAX = 16 * 1024
@@ -150,12 +152,7 @@ class Context:
     def _finishing(self, conn: object, result: Any) -> Iterator[Call[list[int]]]:
         """An error in the block means that nothing was said."""
         run = self._run
-        if run.complete is None:
-            raise UsageError(
-                f"ctx.finish_in() needs the job store, and {self.type} runs in a child process, which has none: "
-                "declare it with runner='thread', or return the result"
-            )
-        if run.over:
+        if run.over or run.complete is None:
             raise UsageError("ctx.finish_in() is too late: this attempt has ended")
         call = run.complete(run, conn, result)
         before, run.finished_in = run.finished_in, FinishedIn(result)
@@ -171,6 +168,43 @@ class Context:
                 f"job {self.id} is no longer attempt {self.attempt}'s: it was recovered, cancelled or ended elsewhere; "
                 "let this error end your transaction"
             )
+
+    def once(self, key: str, effect: Callable[[], Any]) -> Any:
+        """Run an effect at most once for this job, whatever number of attempts it takes, and return its value (JSON).
+
+        The first attempt that comes here runs it; later ones get the stored value. If the effect raises, it counts as
+        not run. If the attempt is cut off while it runs, whether it happened is unknown: later attempts get
+        OnceUncertain and do not run it again. For plain handlers.
+        """
+        refuse_in_loop("ctx.once", "ctx.aonce")
+        once = Effect(self._run, key)
+        found = once.store.begin_once(once.begin).wait()
+        if not once.decide(found):
+            return once.value_of(found.value)
+        once.begun()
+        try:
+            end = once.done(effect())
+        except Exception:
+            once.store.end_once(once.undone()).wait()
+            raise
+        once.refuse_lost(once.store.end_once(end).wait())
+        return once.value_of(end.value)
+
+    async def aonce(self, key: str, effect: Callable[[], Any]) -> Any:
+        """The same as once(), for async handlers; the effect may be async or plain."""
+        once = Effect(self._run, key)
+        found = await once.store.begin_once(once.begin)
+        if not once.decide(found):
+            return once.value_of(found.value)
+        once.begun()
+        try:
+            value = effect()
+            end = once.done(await value if inspect.isawaitable(value) else value)
+        except Exception:
+            await once.store.end_once(once.undone())
+            raise
+        once.refuse_lost(await once.store.end_once(end))
+        return once.value_of(end.value)
 
     def report(self, percent: float | None = None, *, phase: str | None = None, **data: Any) -> None:
         """Say how far the job is. Stored at most twice a second, the last always."""

@@ -15,7 +15,9 @@ from penstock.worker.executor import Executor, Quota
 from penstock.worker.finisher import Finisher
 from penstock.worker.frames import Start
 from penstock.worker.hooks import HookCalls
+from penstock.worker.isolation import Isolation
 from penstock.worker.line import Line
+from penstock.worker.neighbours import Neighbours
 from penstock.worker.outcomes import Outcomes
 from penstock.worker.processes import Processes
 from penstock.worker.run import Run, Stop
@@ -33,18 +35,32 @@ class Crew:
         settings: WorkerSettings,
         lines: list[Line],
         start: Start | None,
+        isolated: Callable[[str], Start],
         resources: Any,
         session: Callable[[], int],
+        neighbours: Neighbours,
         failed: Callable[[BaseException], None],
         enough: Callable[[], None],
     ) -> None:
         self.finisher = Finisher(store, settings.history, failed)
         self.hooks = HookCalls(asyncio.get_running_loop())
-        self.outcomes = Outcomes(self.finisher, client, settings, self.hooks)
+        self.outcomes = Outcomes(self.finisher, client, settings, self.hooks, neighbours)
         self._processes = Processes(settings.process_slots, start) if start else None
+        self._isolation = Isolation(isolated)
         quota = Quota(settings.max_jobs, enough)
         self._executors = [
-            Executor(line, registry, self.outcomes, self.hooks, self._processes, resources, quota, failed)
+            Executor(
+                line,
+                registry,
+                self.outcomes,
+                self.hooks,
+                store,
+                self._processes,
+                self._isolation,
+                resources,
+                quota,
+                failed,
+            )
             for line in lines
         ]
         together = Together(self._executors)
@@ -78,6 +94,10 @@ class Crew:
 
     # What runs
 
+    def tokens(self) -> list[int]:
+        """Of all that is held here, begun or not."""
+        return [token for executor in self._executors for token in executor.tokens()]
+
     def runs(self) -> Iterator[Run]:
         for executor in self._executors:
             yield from list(executor.active.values())
@@ -89,6 +109,8 @@ class Crew:
     def stop(self, token: int, why: Stop) -> None:
         for executor in self._executors:
             run = executor.active.get(token)
+            if run is None and why is Stop.LOST:
+                executor.drop(token)
             if run is None or (why is Stop.LOST and run.finished_in is not None):
                 continue  # Its own transaction may have ended it, and its handler may go on.
             executor.stop(run, why)
@@ -117,18 +139,17 @@ class Crew:
     async def close(self) -> None:
         for executor in self._executors:
             executor.close()
+        await self._isolation.close()
         if self._processes is not None:
             await self._processes.close()
 
 
 def start_of(
-    registry: Registry, settings: WorkerSettings, lines: list[Line], app: Callable[[], tuple[str, str]], path: list[str]
-) -> Start | None:
-    """What child processes must know, or None if no line needs them."""
-    types = [name for line in lines if line.processes for name in line.types]
-    if not types:
-        return None
-    modules = sorted({declaration.function.__module__ for declaration in registry if declaration.runner == "process"})
+    registry: Registry, settings: WorkerSettings, types: list[str], app: Callable[[], tuple[str, str]], path: list[str]
+) -> Start:
+    """What child processes for these types must know. An app that they cannot import means ConfigError."""
+    declarations = [registry.find(name) for name in types]
+    modules = sorted({declaration.function.__module__ for declaration in declarations if declaration is not None})
     return Start(
         path=[place for place in path if isinstance(place, str)],
         app=app(),
@@ -137,4 +158,5 @@ def start_of(
         max_jobs=settings.max_jobs,
         max_memory=settings.max_memory,
         log=logs.configured,
+        history=settings.history,
     )

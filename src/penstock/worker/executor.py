@@ -17,11 +17,13 @@ from penstock.domain.errors import PayloadError
 from penstock.domain.options import decode_policy
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
+from penstock.store.contract import Store
 from penstock.store.params import Claim
 from penstock.worker.batches import Batches, outcomes_of
 from penstock.worker.coroutines import Coroutines
 from penstock.worker.deadlines import Deadlines
 from penstock.worker.hooks import HookCalls
+from penstock.worker.isolation import Isolation
 from penstock.worker.line import Line
 from penstock.worker.outcomes import Outcomes
 from penstock.worker.processes import Processes
@@ -56,7 +58,9 @@ class Executor:
         registry: Registry,
         outcomes: Outcomes,
         hooks: HookCalls,
+        store: Store,
         processes: Processes | None,
+        isolation: Isolation,
         resources: Any,
         quota: Quota,
         failed: Callable[[BaseException], None],
@@ -66,7 +70,9 @@ class Executor:
         self._registry = registry
         self._outcomes = outcomes
         self._hooks = hooks
+        self._store = store
         self._processes = processes
+        self._isolation = isolation
         self._resources = resources
         self._failed = failed
         self._offset_us = 0
@@ -99,6 +105,16 @@ class Executor:
         self.buffer.extend(claims)
         self.idle.clear()
         self._fill()
+        self._note_idle()
+
+    def tokens(self) -> list[int]:
+        """Of all that is held here, begun or not."""
+        return [*self.active, *(claim.token for claim in self.buffer)]
+
+    def drop(self, token: int) -> None:
+        """A job that has not begun here is no longer ours."""
+        self.buffer = deque(claim for claim in self.buffer if claim.token != token)
+        self.room.set()
         self._note_idle()
 
     def _note_idle(self) -> None:
@@ -138,7 +154,7 @@ class Executor:
         declaration = self._registry.find(name)
         if declaration is None:
             return None
-        plan = self._plans[name] = Plan(declaration, name)
+        plan = self._plans[name] = Plan(declaration, name, self._store)
         return plan
 
     def _start(self, run: Run) -> None:
@@ -154,15 +170,23 @@ class Executor:
 
     def _launch(self, unit: Unit) -> None:
         """Give the call to its runner. A process may have to be waited for; it says when it begins."""
-        runner = unit.plan.declaration.runner
+        runner, first = unit.plan.declaration.runner, unit.runs[0]
+        if runner == "process" or first.claim.crashes:
+            for run in unit.runs:
+                run.waiting = run.apart = True
         if runner == "process":
             assert self._processes is not None
-            for run in unit.runs:
-                run.waiting = True
             self._processes.start(unit, self.began, self._end)
+        elif first.claim.crashes:
+            self._isolation.start(unit, self.began, self._end, self._launch_here)
         else:
-            self.began(unit)
-            (self._coroutines if runner == "async" else self._threads).start(unit)
+            self._launch_here(unit)
+
+    def _launch_here(self, unit: Unit) -> None:
+        for run in unit.runs:
+            run.apart = False
+        self.began(unit)
+        (self._coroutines if unit.plan.declaration.runner == "async" else self._threads).start(unit)
 
     def began(self, unit: Unit) -> None:
         """The handler is about to be called: from now on its time runs."""
@@ -243,7 +267,7 @@ class Executor:
         if going_on is not None:
             self.stop(going_on, Stop.TIMEOUT)
         elif self._interrupt_of(run) is not None:
-            why = "its process does not die" if self.line.processes else "it swallows CancelledError"
+            why = "its process does not die" if run.apart else "it swallows CancelledError"
             log.error("%s does not stop when it is told to (%s); it was given up", run.describe(), why)
             self._give_up(run)
 
@@ -280,11 +304,12 @@ class Executor:
 
     def _give_up(self, run: Run) -> None:
         """Decide the outcome without waiting for the handler any longer."""
-        if run.plan.declaration.runner == "thread":
-            self._threads.give_up()
         call = run.call_of
+        if not run.apart and run.plan.declaration.runner == "thread":
+            self._threads.give_up()
         if self._processes is not None:
             self._processes.give_up(call or run)
+        self._isolation.give_up(call or run)
         for one in (run,) if call is None else call.runs:
             if not one.over:
                 one.stop = one.stop or run.stop

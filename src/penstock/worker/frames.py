@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from penstock.domain.job import ErrorInfo
-from penstock.store.params import Claim, JobSpec
+from penstock.store.params import Claim, History, JobSpec
 
 HEAD = struct.Struct(">I")
 
@@ -23,6 +23,7 @@ class Start(msgspec.Struct, tag=True):
     max_jobs: int | None = None
     max_memory: int | None = None
     log: tuple[str, str] | None = None
+    history: History = "default"
     refusal: str | None = None
     """Why the child must not use the app's own store, if it must not."""
 
@@ -64,6 +65,8 @@ class Done(msgspec.Struct, tag=True):
     result: str | None
     progress: str | None
     follow_ups: list[FollowUp]
+    finished: bool = False
+    """Whether the handler has stored its completion in a transaction of its own."""
 
 
 class Raised(msgspec.Struct, tag=True):
@@ -73,6 +76,7 @@ class Raised(msgspec.Struct, tag=True):
     delay: float
     reason: str | None
     progress: str | None
+    finished: bool = False
 
 
 class Answer(msgspec.Struct, tag=True):

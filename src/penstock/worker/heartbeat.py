@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import PenstockError
+from penstock.store.call import Call
 from penstock.store.contract import Store
+from penstock.store.params import Heartbeat as Beat
 from penstock.store.params import HeartbeatWorker, WorkerStatus
 
 # Short enough that others, heard of one interval before the gap began, are not stale before it is noticed.
@@ -33,6 +35,7 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._run, name="penstock-heartbeat", daemon=True)
         self._last_us = clock.now_us()
         self._healthy_since = clock.monotonic()
+        self._error: str | None = None
         self.session = 0
         self.status: WorkerStatus = "active"
 
@@ -49,17 +52,27 @@ class Heartbeat:
         """Whether the store was writable without a gap for at least one interval, up to now."""
         return not self._gap() and self._clock.monotonic() - self._healthy_since >= self._interval
 
+    def trouble(self) -> str | None:
+        """Why the store cannot be counted on: the last beat was not stored, or one is overdue."""
+        return self._error or ("the store has not answered a heartbeat in time" if self._gap() else None)
+
     def _run(self) -> None:
         while not self._stop.wait(self._interval):
             session = self.session
             try:
-                beat = self._store.heartbeat_worker(HeartbeatWorker(session, self.status)).wait()
+                self._heard(session, self._beat(session).wait())
             except PenstockError as error:
+                self._error = str(error)
                 log.error("heartbeat not stored: %s", error)
-                continue
-            self._note_gap()
-            if not beat.known and session == self.session and not self._stop.is_set():
-                self._lost(session)
+
+    def _beat(self, session: int) -> Call[Beat]:
+        return self._store.heartbeat_worker(HeartbeatWorker(session, self.status))
+
+    def _heard(self, session: int, beat: Beat) -> None:
+        self._error = None
+        self._note_gap()
+        if not beat.known and session == self.session and not self._stop.is_set():
+            self._lost(session)
 
     def _note_gap(self) -> None:
         if self._gap():

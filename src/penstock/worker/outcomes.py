@@ -22,6 +22,7 @@ from penstock.store.call import Call
 from penstock.store.params import Claim, Completed, NewJob, Unfinished
 from penstock.worker.finisher import Finisher
 from penstock.worker.hooks import HookCalls
+from penstock.worker.neighbours import Neighbours
 from penstock.worker.run import FinishedIn, Run, Stop
 from penstock.worker.settings import WorkerSettings
 
@@ -52,17 +53,28 @@ def judge(declaration: Declaration, policy: Policy, attempt: int, error: BaseExc
                 return GiveUp("the handler said that it is not retryable")
         except Exception:
             log.exception("is_retryable of %s raised; the usual rules decide", declaration.name)
-    return decide(policy, attempt, error, random.random)
+    return decide(policy, attempt, error, random.random, time.time_ns() // 1000)
+
+
+def completion_of(run: Run, text: str | None, client: Client) -> tuple[Completed, list[tuple[int, NewJob]]]:
+    """What is stored of a success: the outcome, and the follow-ups that go with it."""
+    claim = run.claim
+    return (
+        Completed(claim.token, run.started_us, text, run.progress, _kept(run.policy.remove_on_complete)),
+        [(claim.token, client.follow_up(call, claim.id)) for call in run.follow_ups],
+    )
 
 
 class Outcomes:
     """Decides and hands over. Whoever calls it sees to it that an attempt ends only once."""
 
-    def __init__(self, finisher: Finisher, client: Client, settings: WorkerSettings, hooks: HookCalls) -> None:
+    def __init__(self, finisher: Finisher, client: Client, settings: WorkerSettings, hooks: HookCalls,
+                 neighbours: Neighbours) -> None:  # fmt: skip
         self._finisher = finisher
         self._client = client
         self._settings = settings
         self._hooks = hooks
+        self._neighbours = neighbours
 
     def limit(self, policy: Policy) -> float | None:
         """The longest that an attempt may take here, in seconds."""
@@ -82,21 +94,14 @@ class Outcomes:
                       result=self._shown(text))  # fmt: skip
         if run.plan.declaration.hooked:
             self._after(run, "on_complete", _for_hook(run, result))
-        self._finisher.completed(*self._completion(run, text))
-
-    def _completion(self, run: Run, text: str | None) -> tuple[Completed, list[tuple[int, NewJob]]]:
-        claim = run.claim
-        return (
-            Completed(claim.token, run.started_us, text, run.progress, _kept(run.policy.remove_on_complete)),
-            [(claim.token, self._client.follow_up(call, claim.id)) for call in run.follow_ups],
-        )
+        self._finisher.completed(*completion_of(run, text, self._client))
 
     # Completion in a transaction of the handler's
 
     def finish_in(self, run: Run, conn: object, result: Any) -> Call[list[int]]:
         """The completion as a call that joins the handler's transaction; answers the token if it is lost."""
         text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
-        return self._finisher.finish_in(*self._completion(run, text), conn)
+        return self._finisher.finish_in(*completion_of(run, text, self._client), conn)
 
     def settle(self, run: Run, said: FinishedIn, error: BaseException | None) -> None:
         """The handler has ended after it stored its completion in a transaction of its own. The store knows whether
@@ -158,6 +163,7 @@ class Outcomes:
                 progress=run.progress,
                 keep=_kept(run.policy.remove_on_fail),
                 crash=isinstance(error, ProcessDied),
+                elsewhere=event is Event.BACK_OFF and self._neighbours.may_take(run),
             )
         )
 

@@ -13,6 +13,7 @@ from penstock.domain.job import Progress
 from penstock.domain.options import Policy
 from penstock.domain.registry import Declaration
 from penstock.store.call import Call
+from penstock.store.contract import Store
 from penstock.store.params import Claim
 
 
@@ -28,10 +29,11 @@ class Stop(Enum):
 class Plan:
     """What a worker needs to run one job type, looked up once per claimed batch instead of once per job."""
 
-    __slots__ = ("chatty", "declaration", "logger")
+    __slots__ = ("chatty", "declaration", "logger", "store")
 
-    def __init__(self, declaration: Declaration, name: str) -> None:
+    def __init__(self, declaration: Declaration, name: str, store: Store) -> None:
         self.declaration = declaration
+        self.store = store
         self.logger = logging.getLogger(f"penstock.job.{name}")
         self.chatty = self.logger.isEnabledFor(logging.INFO)
 
@@ -50,6 +52,8 @@ class Run:
     """When it times out, by the loop's clock."""
     stop: Stop | None = None
     over = False
+    apart = False
+    """Whether it runs in a child process."""
     waiting = False
     """Whether it waits here: for its batch to fill, for a process, or for its start hook."""
     call_of: BatchCall | None = None
@@ -73,7 +77,9 @@ class Run:
     news: Progress | None = None
     """Progress that the hook is yet to be told."""
     complete: Callable[[Run, object, Any], Call[list[int]]] | None = None
-    """How to store its completion in a transaction of the handler's; None in a child process, which has no store."""
+    """How to store its completion in a transaction of the handler's."""
+    effects: tuple[str, ...] = ()
+    """The keys of what this attempt runs by once()."""
     finished_in: FinishedIn | None = None
     """Set while the handler's own transaction holds its completion, or has committed it."""
 

@@ -8,16 +8,21 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.coordinator.settings import CoordinatorSettings, Retention
 from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
+from penstock.observe.health import Limits
 from penstock.store.params import History
+from penstock.worker.health_address import ANYWHERE, check_health
 
 STALE_HEARTBEATS = 3
 CONCURRENCY = 50
 CONCURRENCY_MAX = 10_000
 PROCESS_SLOTS_MAX = 1_000
 MEMORY_BYTES_MIN = 64 * 2**20
+
+_duties = CoordinatorSettings()
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 Check = Callable[[Any, str], Any]
@@ -30,15 +35,6 @@ async def no_lifespan() -> AsyncIterator[None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
-    """How long ended jobs are kept, in seconds; None keeps them until a person purges them."""
-
-    completed: float = 7 * 86400.0
-    cancelled: float = 7 * 86400.0
-    dead: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
     concurrency: int = CONCURRENCY
     types: tuple[str, ...] | None = None
@@ -48,8 +44,6 @@ class WorkerSettings:
     worker_id: str = ""
     poll_interval: float = 0.1
     heartbeat_interval: float = 10.0
-    recovery_interval: float = 5.0
-    prune_interval: float = 60.0
     shutdown_timeout: float = 30.0
     job_timeout: float | None = None
     process_slots: int = field(default_factory=lambda: cores())
@@ -58,15 +52,41 @@ class WorkerSettings:
     """A process (the worker, or a child) is replaced after this many jobs; None never."""
     max_memory: int | None = None
     """A process is replaced when it holds more than this many bytes (resident); None never."""
+    health: str = ANYWHERE
+    """Where health is served over HTTP: HOST:PORT, or off."""
+    health_limits: Limits = Limits()
     log_payloads: bool = False
     burst: bool = False
     history: History = "default"
+    recovery_interval: float = _duties.recovery_interval
+    start_timeout: float = _duties.start_timeout
+    start_check_interval: float = _duties.start_check_interval
+    probe_interval: float = _duties.probe_interval
+    prune_interval: float = _duties.prune_interval
+    leader_lease: float = _duties.lease
+    failing_queues: tuple[str, ...] = ()
+    """Queues whose jobs fail while no live worker can run them."""
     retention: Retention = field(default_factory=Retention)
 
     @property
     def stale_after(self) -> float:
         """A worker is lost when it was not heard of for this long."""
         return self.heartbeat_interval * STALE_HEARTBEATS
+
+    @property
+    def coordinator(self) -> CoordinatorSettings:
+        """How this worker does the duties for all, if it leads."""
+        return CoordinatorSettings(
+            stale_after=self.stale_after,
+            lease=self.leader_lease,
+            recovery_interval=self.recovery_interval,
+            start_timeout=self.start_timeout,
+            start_check_interval=self.start_check_interval,
+            probe_interval=self.probe_interval,
+            prune_interval=self.prune_interval,
+            retention=self.retention,
+            failing_queues=self.failing_queues,
+        )
 
 
 def make_settings(**given: Any) -> WorkerSettings:
@@ -139,7 +159,13 @@ CHECKS: dict[str, Check] = {
     "poll_interval": _positive,
     "heartbeat_interval": _positive,
     "recovery_interval": _positive,
+    "start_timeout": _positive,
+    "start_check_interval": _positive,
+    "probe_interval": _positive,
+    "leader_lease": _positive,
+    "failing_queues": _names,
     "shutdown_timeout": parse_duration,
+    "health": check_health,
     "job_timeout": _positive,
     "process_slots": whole(1, PROCESS_SLOTS_MAX),
     "max_jobs": whole(1, 10**12),

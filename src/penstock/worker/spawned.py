@@ -23,7 +23,7 @@ from penstock.worker.batches import Failed
 from penstock.worker.exits import describe_exit
 from penstock.worker.frames import Answer, Done, Frames, Leave, Raised, Said, Start, Work, frame, from_child
 from penstock.worker.outcomes import ChildError
-from penstock.worker.run import Run, Unit
+from penstock.worker.run import FinishedIn, Run, Unit
 
 # The folder of the working directory is not on the path yet (-P): a queue.py of the user is not the one we need.
 CODE = "import sys; sys.path.append(sys.argv[3]); from penstock.worker.child import main; main()"
@@ -193,6 +193,8 @@ class Child(asyncio.Protocol):
 def _outcome(run: Run, outcome: Done | Raised) -> tuple[Any, BaseException | None]:
     if outcome.progress is not None and outcome.progress != run.progress:
         run.say(outcome.progress)
+    if outcome.finished:
+        run.finished_in = FinishedIn(outcome.result if isinstance(outcome, Done) else None)
     if isinstance(outcome, Done):
         run.follow_ups = tuple(JobCall(call.payload, call.spec, call.job_id) for call in outcome.follow_ups)
         return None if outcome.result is None else msgspec.Raw(outcome.result.encode()), None

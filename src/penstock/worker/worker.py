@@ -8,10 +8,14 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from penstock.client import Client
+from penstock.coordinator.coordinator import Coordinator
+from penstock.coordinator.duties import DUTIES
+from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, PenstockError, StoreError
@@ -21,15 +25,19 @@ from penstock.store.contract import Listener, Store
 from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker
 from penstock.worker import child
 from penstock.worker.crew import Crew, start_of
-from penstock.worker.duties import prune_regularly, recover_regularly, watch_memory
 from penstock.worker.executor import STOP_SECONDS
 from penstock.worker.finisher import Finisher
+from penstock.worker.frames import Start
+from penstock.worker.health import Pulse
 from penstock.worker.heartbeat import Heartbeat
 from penstock.worker.leaks import cancel_leaked_tasks, marked
 from penstock.worker.line import lines_of
+from penstock.worker.memory import watch_memory
+from penstock.worker.neighbours import Neighbours
 from penstock.worker.outage import FATAL, Patience
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Stop
+from penstock.worker.serving import ServedHealth
 from penstock.worker.settings import Lifespan, WorkerSettings
 from penstock.worker.watchdog import Watchdog
 
@@ -38,6 +46,17 @@ LISTEN_SECONDS = 1.0
 FLUSH_SECONDS = 10.0
 
 log = logging.getLogger("penstock.worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a worker runs in threads beside its event loop, and how each is made: a simulation has no threads."""
+
+    heartbeat: Callable[[Store, Clock, float, Callable[[int], None]], Heartbeat] = Heartbeat
+    watchdog: Callable[[Registry], Watchdog] = Watchdog
+
+
+IN_THREADS = Parts()
 
 
 class Worker:
@@ -52,6 +71,7 @@ class Worker:
         clock: Clock,
         lifespan: Lifespan,
         place: Callable[[], tuple[str, str]],
+        parts: Parts = IN_THREADS,
     ) -> None:
         if child.loading:
             raise ConfigError(
@@ -64,9 +84,14 @@ class Worker:
         self._settings = settings
         self._clock = clock
         self._lifespan = lifespan
+        self._parts = parts
         self._types = _served_types(registry, settings)
         self.lines = lines_of(registry, settings, self._types)
-        self.child_start = start_of(registry, settings, self.lines, place, sys.path)
+        self._place = place
+        processes = [name for line in self.lines if line.processes for name in line.types]
+        self.child_refusal: str | None = None
+        """Why handlers in child processes must not use the app's own store, if they must not."""
+        self.child_start = self._start_of(processes) if processes else None
         self._stopping = asyncio.Event()
         self._asked = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -74,9 +99,15 @@ class Worker:
         self._tasks: list[asyncio.Task[None]] = []
         self._session = 0
         self._registering = False
+        self._health_url: str | None = None
         self._starting: asyncio.Task[Any] | None = None
         self._crew: Crew | None = None
         self._recycled = False
+
+    def _start_of(self, types: list[str]) -> Start:
+        start = start_of(self._registry, self._settings, types, self._place, sys.path)
+        start.refusal = self.child_refusal
+        return start
 
     # Stopping, from outside
 
@@ -123,9 +154,12 @@ class Worker:
         def lost(session: int) -> None:
             loop.call_soon_threadsafe(self._register_again, session)
 
-        heartbeat = Heartbeat(self._store, self._clock, self._settings.heartbeat_interval, lost)
-        watchdog = Watchdog(self._registry)
+        heartbeat = self._parts.heartbeat(self._store, self._clock, self._settings.heartbeat_interval, lost)
+        watchdog = self._parts.watchdog(self._registry)
+        health: ServedHealth | None = None
         try:
+            health = ServedHealth(self._settings, self._store, self._clock, self._pulse(watchdog, heartbeat))
+            self._health_url = health.url
             await self._register(listener, heartbeat)
             heartbeat.start(self._session)
             log.info(
@@ -152,13 +186,25 @@ class Worker:
             heartbeat.stop()
             watchdog.close()
             listener.close()
+            if health is not None:
+                health.close()
             await self._retire()
         if self._error is not None:
             raise self._error
         return self._recycled
 
+    def _pulse(self, watchdog: Watchdog, heartbeat: Heartbeat) -> Pulse:
+        return Pulse(
+            worker_id=self._settings.worker_id,
+            loop_age=lambda: watchdog.age(),
+            registered=lambda: self._session != 0 and not self._registering,
+            stopping=self._stopping.is_set,
+            store_trouble=lambda: heartbeat.trouble(),
+        )
+
     def _make_crew(self, resources: Any) -> Crew:
         settings = self._settings
+        self._neighbours = Neighbours(self._store, lambda: self._session)
         crew = Crew(
             self._store,
             self._registry,
@@ -166,8 +212,10 @@ class Worker:
             settings,
             self.lines,
             self.child_start,
+            lambda name: self._start_of([name]),
             resources,
             session=lambda: self._session,
+            neighbours=self._neighbours,
             failed=self._fail,
             enough=lambda: self._recycle(f"it has begun {settings.max_jobs} jobs"),
         )
@@ -175,17 +223,23 @@ class Worker:
             claimer.register_again = self._register_again
         return crew
 
+    def _make_coordinator(self, heartbeat: Heartbeat) -> Coordinator:
+        settings = self._settings.coordinator
+        leader = Leader(self._store, lambda: self._session, self._settings.worker_id, settings.lease)
+        return Coordinator(leader, [duty(self._store, settings) for duty in DUTIES], heartbeat.trusted)
+
     async def _work(self, crew: Crew, listener: Listener, heartbeat: Heartbeat) -> None:
         settings = self._settings
         self._crew, self._heartbeat, self._listener = crew, heartbeat, listener
+        self._coordinator = self._make_coordinator(heartbeat)
         finishing = self._guard(crew.finisher.run())
         claiming = self._guard(crew.claim())
         self._tasks = [
             finishing,
             self._guard(Reporter(self._store, crew).run()),
             self._guard(self._listen(listener, crew)),
-            self._guard(recover_regularly(self._store, settings, heartbeat)),
-            self._guard(prune_regularly(self._store, settings)),
+            self._guard(self._coordinator.run()),
+            self._guard(self._neighbours.run()),
             self._guard(watch_memory(settings.max_memory, self._recycle)),
         ]
         stopping = asyncio.ensure_future(self._stopping.wait())
@@ -225,9 +279,8 @@ class Worker:
                     await self._heed_signals(crew)
 
     async def _heed_signals(self, crew: Crew) -> None:
-        tokens = [run.claim.token for run in crew.runs()]
         try:
-            signals = await self._store.read_signals(ReadSignals(self._session, tokens))
+            signals = await self._store.read_signals(ReadSignals(self._session, crew.tokens()))
         except StoreError as error:
             log.warning("could not read cancellations: %s", error)
             return
@@ -254,6 +307,7 @@ class Worker:
                 resources=settings.resources,
                 declared={declaration.name: declaration.options for declaration in self._registry},
                 bell=listener.bell,
+                health=self._health_url,
             )
         )
         heartbeat.session = self._session
@@ -307,6 +361,7 @@ class Worker:
             crew.give_up_all()
         await self._flush(crew.finisher)
         await crew.hooks.finish()
+        await self._coordinator.resign()
         for task in self._tasks:
             task.cancel()
         await asyncio.wait(self._tasks)

@@ -1,0 +1,107 @@
+"""A retry is left to another worker, if one that could take it is known (SPEC F2)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from penstock import App, Fixed, State
+from penstock.domain.options import Options, Resources
+from penstock.domain.registry import Declaration
+from penstock.store.params import Claim, ClaimJobs, HeartbeatWorker, RegisterWorker
+from penstock.worker import neighbours
+from penstock.worker.neighbours import Neighbours
+from penstock.worker.run import Plan, Run
+from tests.worker.running import beside_worker, until, until_state
+
+
+def register(app: App, worker_id: str, **fields: Any) -> int:
+    known = {"host": "h", "pid": 1, "version": "1", "slots": 5, "stale_after": 60.0}
+    return app.store.register_worker(RegisterWorker(worker_id=worker_id, **{**known, **fields})).wait()
+
+
+def run_of(app: App, queue: str = "default", **options: Any) -> Run:
+    @app.job(name="task", **options)
+    def task() -> None: ...
+
+    declaration = app.registry.find("task")
+    assert isinstance(declaration, Declaration)
+    claim = Claim(1, "id", "task", queue, 1, 0, "{}", None, 0, 0, 0)
+    return Run(claim, Plan(declaration, "task", app.store), declaration.options.policy, None, 0.0, 0)
+
+
+async def knows(app: App, session: int, run: Run) -> bool:
+    """What it answers once it has looked around."""
+    known = Neighbours(app.store, lambda: session)
+    assert not known.may_take(run)
+    looking = asyncio.ensure_future(known.run())
+    await until(lambda: not known._asked.is_set() and known._looked, "it has looked")
+    looking.cancel()
+    return known.may_take(run)
+
+
+@pytest.mark.parametrize(
+    ("other", "may"),
+    [
+        ({}, True),
+        ({"types": ("task", "more")}, True),
+        ({"types": ("more",)}, False),
+        ({"queues": ("mail",)}, False),
+        ({"capabilities": ("ml",)}, False),
+    ],
+)
+def test_another_live_worker_that_could_take_it(app: App, other: dict[str, Any], may: bool) -> None:
+    session = register(app, "this")
+    register(app, "other", **other)
+    assert asyncio.run(knows(app, session, run_of(app))) is may
+
+
+def test_resources_count_too(app: App) -> None:
+    session = register(app, "this")
+    register(app, "other")
+    assert not asyncio.run(knows(app, session, run_of(app, resources=Resources(gpu=1))))
+
+
+def test_this_worker_and_those_that_ended_do_not_count(app: App) -> None:
+    session = register(app, "this")
+    for status in ("inactive", "draining"):
+        ended = register(app, status)
+        app.store.heartbeat_worker(HeartbeatWorker(ended, status)).wait()
+    assert not asyncio.run(knows(app, session, run_of(app)))
+
+
+def test_it_looks_only_after_failures(app: App) -> None:
+    known = Neighbours(app.store, lambda: 0)
+
+    async def main() -> None:
+        looking = asyncio.ensure_future(known.run())
+        await asyncio.sleep(0)
+        assert not known._looked
+        looking.cancel()
+
+    asyncio.run(main())
+
+
+def test_a_worker_leaves_its_second_failure_to_the_other(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "LOOK_SECONDS", 0.0)
+    other = register(app, "other", declared={"fails": Options()})
+
+    @app.job(attempts=1000, backoff=Fixed(0))
+    async def fails() -> None:
+        raise ValueError("always")
+
+    async def story() -> None:
+        job = await fails.aenqueue()
+        taken: list[str] = []
+
+        def taken_by_the_other() -> bool:
+            taken.extend(claim.id for claim in app.store.claim_jobs(ClaimJobs(other, 1)).wait().jobs)
+            return bool(taken)
+
+        await until(taken_by_the_other, "the other has claimed it: this worker leaves it alone for a while")
+        assert taken == [job.id]
+        await until_state(job, State.CLAIMED)
+
+    beside_worker(app, story)
