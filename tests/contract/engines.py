@@ -15,7 +15,8 @@ from tests.postgres.binaries import VERSIONS, Version
 from tests.postgres.server import shared
 
 TABLES = (
-    "job", "waiting", "lease", "outcome", "history", "unique_key", "worker", "job_type", "audit", "lane", "leader", "once",
+    "job", "waiting", "lease", "outcome", "history", "unique_key", "worker", "job_type", "audit", "lane", "leader",
+    "once",
 )  # fmt: skip
 
 

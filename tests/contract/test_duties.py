@@ -80,7 +80,7 @@ def test_one_that_a_person_cancelled_ends_cancelled(world: World, session: int) 
     world.claim_one(session)
     world.cancel(job)
     world.clock.advance(START_TIMEOUT)
-    give_back(world)
+    assert give_back(world) == p.GivenBack([], [])
     assert world.state(job) is State.CANCELLED
 
 

@@ -12,8 +12,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from penstock.domain.errors import NotLeader, WorkerInactive
 from penstock.domain.job import FINAL, Event, State, next_state
-from penstock.domain.options import Backoff
+from penstock.domain.options import NO_RESOURCES, Backoff
+from penstock.store import params as p
+from penstock.store.endings import AVOID_US
 from penstock.store.params import Claim, ListJobs
 from tests.contract.clock import FakeClock
 from tests.contract.engines import ENGINES, Engine
@@ -22,6 +25,9 @@ from tests.contract.world import STALE_AFTER, World, policy_text
 ATTEMPTS = 2
 BACKOFF_SECONDS = 4.0
 WORKERS = ("one", "two")
+START_TIMEOUT = 3.0
+GIVE_BACKS_MAX = 1
+LEASE = 10.0
 
 delays = st.sampled_from([0.0, 1.0, 5.0])
 picks = st.integers(0, 10_000)
@@ -41,6 +47,10 @@ class Modelled:
     held: Claim | None = None
     holder: str = ""
     cancel_asked: bool = False
+    claimed_at: int = 0
+    given_back: int = 0
+    avoid: int | None = None
+    """The session whose attempt failed and asked for another worker."""
 
     def take(self, event: Event) -> None:
         self.state = next_state(self.state, event)
@@ -61,6 +71,10 @@ class StoreModel(RuleBasedStateMachine):
         self.heard_at = dict.fromkeys(WORKERS, self.clock.now_us())
         self.lost: set[str] = set()
         self.last_token = 0
+        self.failing: set[str] = set()
+        self.led_by = 0
+        self.term = 0
+        self.led_until = 0
 
     def teardown(self) -> None:
         self.world.store.close()
@@ -88,8 +102,9 @@ class StoreModel(RuleBasedStateMachine):
         self.old_tokens.append(claim)
         return claim
 
-    def returned(self, job: Modelled, event: Event, delay: float) -> None:
+    def returned(self, job: Modelled, event: Event, delay: float, avoid: int | None = None) -> None:
         """Back in line, or cancelled if that was asked for."""
+        job.avoid = avoid
         if job.cancel_asked:
             job.take(Event.CANCEL)
             return
@@ -115,23 +130,34 @@ class StoreModel(RuleBasedStateMachine):
         self.clock.advance(seconds)
         self.let_time_pass()
 
+    def expire_overdue(self) -> None:
+        for job in self.jobs:
+            overdue = job.expires_at is not None and job.expires_at <= self.clock.now_us()
+            if overdue and job.state is State.PENDING:
+                job.take(Event.EXPIRE)
+
     @rule(name=st.sampled_from(WORKERS), limit=st.integers(1, 4))
     def claim(self, name: str, limit: int) -> None:
         if name in self.lost:
             return
-        now = self.clock.now_us()
-        for job in self.jobs:
-            overdue = job.expires_at is not None and job.expires_at <= now
-            if overdue and job.state is State.PENDING:
-                job.take(Event.EXPIRE)
-        waiting = [job for job in self.jobs if job.state is State.PENDING]
+        if name in self.failing:
+            with pytest.raises(WorkerInactive):
+                self.world.claim(self.sessions[name], limit)
+            return
+        now, session = self.clock.now_us(), self.sessions[name]
+        self.expire_overdue()
+        waiting = [
+            job
+            for job in self.jobs
+            if job.state is State.PENDING and (job.avoid != session or job.due_at <= now - AVOID_US)
+        ]
         expected = sorted(waiting, key=lambda job: (-job.priority, job.due_at, job.id))[:limit]
         claims = self.world.claim(self.sessions[name], limit)
         assert [claim.id for claim in claims] == [job.id for job in expected]
         for job, claim in zip(expected, claims, strict=True):
             job.take(Event.CLAIM)
             job.attempt += 1
-            job.held, job.holder, job.expires_at = claim, name, None
+            job.held, job.holder, job.expires_at, job.claimed_at = claim, name, None, now
             assert (claim.attempt, claim.crashes) == (job.attempt, job.crashes)
             assert claim.token > self.last_token
             self.last_token = claim.token
@@ -153,11 +179,12 @@ class StoreModel(RuleBasedStateMachine):
         job.take(Event.CANCEL if job.cancel_asked else Event.COMPLETE)
 
     @precondition(lambda self: self.held())
-    @rule(number=picks, delay=delays)
-    def back_off(self, number: int, delay: float) -> None:
+    @rule(number=picks, delay=delays, elsewhere=st.booleans())
+    def back_off(self, number: int, delay: float, elsewhere: bool) -> None:
         job = self.pick(number)
-        assert self.world.end(self.give_up(job), Event.BACK_OFF, delay=delay) == []
-        self.returned(job, Event.BACK_OFF, delay)
+        avoid = self.sessions[job.holder] if elsewhere else None
+        assert self.world.end(self.give_up(job), Event.BACK_OFF, delay=delay, elsewhere=elsewhere) == []
+        self.returned(job, Event.BACK_OFF, delay, avoid)
 
     @precondition(lambda self: self.held())
     @rule(number=picks)
@@ -200,6 +227,68 @@ class StoreModel(RuleBasedStateMachine):
         if name not in self.lost:
             self.heard_at[name] = self.clock.now_us()
 
+    # Leading, and what the leader does
+
+    @rule(name=st.sampled_from(WORKERS), resigns=st.booleans())
+    def lead(self, name: str, resigns: bool) -> None:
+        now, session = self.clock.now_us(), self.sessions[name]
+        if resigns:
+            self.led_until = min(now, self.led_until) if session == self.led_by else self.led_until
+        elif name not in self.lost | self.failing and (session == self.led_by or self.led_until <= now):
+            self.term += session != self.led_by
+            self.led_by, self.led_until = session, now + int(LEASE * 1_000_000)
+        found = self.world.store.lead_store(p.LeadStore(session, None if resigns else LEASE)).wait()
+        acting = self.led_by == session and self.led_until > now
+        assert (found.term, found.acting) == (self.term, acting)
+
+    @precondition(lambda self: self.term > 1)
+    @rule()
+    def recover_with_an_old_term(self) -> None:
+        with pytest.raises(NotLeader):
+            self.world.store.recover_jobs(p.RecoverJobs(STALE_AFTER, term=self.term - 1)).wait()
+
+    @rule()
+    def give_back(self) -> None:
+        before = self.clock.now_us() - int(START_TIMEOUT * 1_000_000)
+        expected = [job for job in self.held() if job.state is State.CLAIMED and job.claimed_at <= before]
+        params = p.GiveBackJobs(START_TIMEOUT, self.term or None, GIVE_BACKS_MAX)
+        given = self.world.store.give_back_jobs(params).wait()
+        dead = {job.id for job in expected if job.given_back >= GIVE_BACKS_MAX}
+        cancelled = {job.id for job in expected if job.cancel_asked}
+        assert set(given.waiting) == {job.id for job in expected} - dead - cancelled
+        assert set(given.dead) == dead - cancelled
+        for job in expected:
+            self.give_up(job)
+            if job.id in dead:
+                job.take(Event.CANCEL if job.cancel_asked else Event.FAIL)
+                continue
+            job.attempt -= 0 if job.cancel_asked else 1
+            job.given_back += 1
+            self.returned(job, Event.RELEASE, 0.0)
+
+    @rule()
+    def expire(self) -> None:
+        self.expire_overdue()
+        self.world.store.expire_jobs(p.ExpireJobs(self.term or None)).wait()
+
+    @rule(luck=st.integers(0, 5))
+    def fail_unroutable(self, luck: int) -> None:
+        if luck:
+            return  # Seldom: it leaves nothing to play with.
+        expected = [job for job in self.jobs if job.state is State.PENDING]
+        lane = p.FailUnroutable(
+            type="task", queue="default", capability="general", resources=NO_RESOURCES, reason="no workers available"
+        )
+        assert set(self.world.store.fail_unroutable(lane).wait()) == {job.id for job in expected}
+        for job in expected:
+            job.take(Event.FAIL)
+
+    @rule(name=st.sampled_from(WORKERS), well=st.booleans())
+    def mark(self, name: str, well: bool) -> None:
+        sessions = [self.sessions[name]]
+        self.world.store.mark_workers(p.MarkWorkers(() if well else sessions, sessions if well else ())).wait()
+        (self.failing.discard if well else self.failing.add)(name)
+
     @rule()
     def recover(self) -> None:
         before = self.clock.now_us() - int(STALE_AFTER * 1_000_000)
@@ -226,6 +315,7 @@ class StoreModel(RuleBasedStateMachine):
             self.sessions[name] = self.world.register(name)
             self.heard_at[name] = self.clock.now_us()
             self.lost.discard(name)
+            self.failing.discard(name)
 
     # What must hold after every step
 

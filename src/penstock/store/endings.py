@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -109,6 +109,12 @@ def ending_unstarted(token: int, times: int, give_back: p.GiveBackJobs, policy_t
         keep=None if isinstance(keep, bool) else keep,
         remove=final and keep is True,
     )
+
+
+def given_back(leases: Sequence[tuple[Any, ...]], endings: Sequence[Ending]) -> p.GivenBack:
+    """What became of claims that had not begun. Those that a person had cancelled are neither."""
+    ended = [(id_, end.final) for (_, id_, _, _, cancel), end in zip(leases, endings, strict=True) if not cancel]
+    return p.GivenBack([one for one, final in ended if not final], [one for one, final in ended if final])
 
 
 def ending_unheard(token: int) -> Ending:

@@ -7,7 +7,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.job import ErrorInfo
 from penstock.store import params as p
-from penstock.store.endings import ending_unstarted, not_leader
+from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.postgres.claim import expire_all
 from penstock.store.postgres.enqueue import resource_text
 from penstock.store.postgres.finish import end_attempts
@@ -36,11 +36,10 @@ def give_back_steps(give_back: p.GiveBackJobs) -> Steps[p.GivenBack]:
     yield from check_term(give_back.term)
     timeout = int(give_back.start_timeout * MICROSECONDS)
     leases = yield from run("unstarted_leases", timeout=timeout, limit=give_back.limit)
-    endings = [ending_unstarted(token, times, give_back, policy) for token, _, times, policy in leases]
+    endings = [ending_unstarted(token, times, give_back, policy) for token, _, times, policy, _ in leases]
     if endings:
         yield from end_attempts(endings, "default")
-    ended = [(row[1], ending.final) for row, ending in zip(leases, endings, strict=True)]
-    return p.GivenBack([one for one, final in ended if not final], [one for one, final in ended if final])
+    return given_back(leases, endings)
 
 
 def expire_steps(expire: p.ExpireJobs) -> Steps[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.job import ErrorInfo, StateCode
 from penstock.store import params as p
-from penstock.store.endings import ending_unstarted, not_leader
+from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.sqlite.claim import expire_overdue, promote_due
 from penstock.store.sqlite.finish import end_attempts
 from penstock.store.sqlite.tx import Tx, as_json, resource_text
@@ -34,11 +34,10 @@ def give_back_jobs(tx: Tx, give_back: p.GiveBackJobs) -> p.GivenBack:
     check_term(tx, give_back.term)
     before = tx.now - int(give_back.start_timeout * MICROSECONDS)
     leases = tx.run("unstarted_leases", before=before, limit=give_back.limit)
-    endings = [ending_unstarted(token, times, give_back, policy) for token, _, times, policy in leases]
+    endings = [ending_unstarted(token, times, give_back, policy) for token, _, times, policy, _ in leases]
     if endings:
         end_attempts(tx, endings, "default")
-    ended = [(row[1], ending.final) for row, ending in zip(leases, endings, strict=True)]
-    return p.GivenBack([one for one, final in ended if not final], [one for one, final in ended if final])
+    return given_back(leases, endings)
 
 
 def expire_jobs(tx: Tx, expire: p.ExpireJobs) -> None:

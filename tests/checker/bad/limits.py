@@ -1,0 +1,117 @@
+"""Two leaders, ticks that are fired twice, and limits that do not hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.checker.bad.register import breaks, claimed
+from tests.checker.events import UniqueAsked
+from tests.checker.rules import Rate
+from tests.checker.story import Story
+
+# Leaders
+
+
+@breaks("one acting leader")
+def two_leaders_of_one_term() -> Story:
+    story = Story()
+    story.lead("w1", 1)
+    story.lead("w2", 1)
+    return story
+
+
+@breaks("one acting leader")
+def term_goes_back() -> Story:
+    story = Story()
+    story.lead("w1", 2)
+    story.lead("w2", 1)
+    return story
+
+
+@breaks("one acting leader")
+def lead_is_given_during_a_lease() -> Story:
+    story = Story()
+    story.lead("w1", 1, lease=10.0)
+    story.lead("w2", 2)
+    return story
+
+
+@breaks("duties of the acting term")
+def old_leader_still_acts() -> Story:
+    story = Story()
+    story.lead("w1", 1)
+    story.lead("w2", 2)
+    story.duty("w1", 1)
+    return story
+
+
+@breaks("duties of the acting term")
+def old_leader_notes_a_duty() -> Story:
+    story = Story()
+    story.lead("w1", 1)
+    story.lead("w2", 2)
+    story.note("duty", "w1", term=1, name="fire schedules")
+    return story
+
+
+@breaks("each tick once")
+def tick_is_fired_twice() -> Story:
+    story = Story()
+    story.note("tick", "w1", schedule="nightly", tick="2030-01-01")
+    story.note("tick", "w2", schedule="nightly", tick="2030-01-01")
+    return story
+
+
+# Keys and limits
+
+
+def _two_with(**options: Any) -> Story:
+    """Two jobs with the same options, held at the same time by two workers."""
+    story = Story(key_limits={"shop": 1}, rates={"api": Rate(1, 1_000_000)}, ordered_keys=frozenset({"line"}))
+    claimed(story, "one", 1, "w1", **options)
+    claimed(story, "two", 2, "w2", **options)
+    for worker, id, token in (("w1", "one", 1), ("w2", "two", 2)):
+        story.complete(worker, id, token)
+        story.stored(id)
+    return story
+
+
+@breaks("unique keys")
+def unique_key_is_held_twice() -> Story:
+    return _two_with(unique=UniqueAsked("welcome"))
+
+
+@breaks("unique keys")
+def unique_key_is_held_twice_in_its_period() -> Story:
+    story = Story()
+    for id, token in (("one", 1), ("two", 2)):
+        claimed(story, id, token, unique=UniqueAsked("welcome", per=60.0))
+        story.complete("w1", id, token)
+        story.stored(id)
+    return story
+
+
+@breaks("key limit")
+def too_many_at_once() -> Story:
+    return _two_with(key="shop")
+
+
+@breaks("rate limit")
+def too_many_in_a_window() -> Story:
+    return _two_with(rate="api")
+
+
+@breaks("ordered keys")
+def second_begins_before_the_first_has_ended() -> Story:
+    return _two_with(key="line")
+
+
+@breaks("ordered keys")
+def second_of_one_enqueue_comes_first() -> Story:
+    story = Story(ordered_keys=frozenset({"line"}))
+    story.enqueue("one", "two", key="line")
+    for id, token in (("two", 1), ("one", 2)):
+        story.claim("w1", (id, token, 1))
+        story.complete("w1", id, token)
+        story.stored(id)
+    return story

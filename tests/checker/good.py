@@ -1,0 +1,169 @@
+"""A history in which everything goes as promised, however rough: no rule may complain."""
+
+from __future__ import annotations
+
+from tests.checker.events import FollowUp, JobAsked, Success, UniqueAsked
+from tests.checker.rules import Rate
+from tests.checker.story import Story
+
+
+def good_story() -> Story:
+    story = Story(
+        pickup_us=3_000_000,
+        once=frozenset({"exact"}),
+        at_least_once=frozenset({"plain"}),
+        waiting=frozenset({"nobody's"}),
+        key_limits={"shop": 1},
+        rates={"api": Rate(2, 1_000_000)},
+        ordered_keys=frozenset({"shop"}),
+    )
+    for chapter in (_enqueue, _leaders, _ordinary_work, _a_worker_dies, _a_zombie, _given_back, _operators, _limits,
+                    _uncertainty):  # fmt: skip
+        chapter(story)
+    return story
+
+
+def _enqueue(story: Story) -> None:
+    story.enqueue("plain-1", "plain-2", type="plain", max_attempts=2)
+    story.enqueue("exact-1", type="exact")
+    story.enqueue("lonely", type="nobody's")
+    story.stored("lonely", "pending", attempt=0, type="nobody's")
+    story.enqueue("refused", phase="fail")
+    story.enqueue("unique-1", unique=UniqueAsked("welcome"))
+    story.enqueue("unique-2", unique=UniqueAsked("welcome"), holder="unique-1")
+    story.enqueue("daily-1", unique=UniqueAsked("daily", per=0.001))
+    story.enqueue("daily-2", unique=UniqueAsked("daily", per=0.001))
+
+
+def _leaders(story: Story) -> None:
+    story.lead("w1", 1, lease=1.0)
+    story.duty("w1", 1)
+    story.lead("w2", 1, acting=False)
+    story.lead("w1", 1, lease=1.0)
+    story.wait(1.0)
+    story.lead("w2", 2, lease=1.0)
+    story.duty("w1", 1, phase="fail")
+    story.duty("w2", 2)
+    story.note("tick", "w2", schedule="nightly", tick="2030-01-01", id="tick-1")
+    story.note("tick", "w2", schedule="nightly", tick="2030-01-02", id="tick-2")
+
+
+def _ordinary_work(story: Story) -> None:
+    story.claim("w1", ("plain-1", 1, 1), ("exact-1", 2, 1), ("unique-1", 3, 1), ("daily-1", 4, 1), ("daily-2", 5, 1))
+    story.start("w1", 1)
+    story.run("w1", "plain-1", 1)
+    story.once("w1", 1, "charge", "run")
+    story.undo_once("w1", 1, "charge")
+    story.end("w1", "plain-1", 1, "back_off")
+    story.claim("w2", ("plain-1", 6, 2))
+    story.once("w2", 6, "charge", "run")
+    story.note("effect", "w2", id="plain-1", token=6)
+    story.complete("w2", "plain-1", 6)
+    for id, token in (("exact-1", 2), ("unique-1", 3), ("daily-1", 4), ("daily-2", 5)):
+        story.complete("w1", id, token)
+    story.effect("plain-1", 1)
+    story.effect("plain-1", 6)
+    story.effect("exact-1", 2)
+    story.stored("plain-1", attempt=2, type="plain", max_attempts=2, steps="back_off")
+    story.stored("exact-1", type="exact")
+    for id in ("unique-1", "daily-1", "daily-2"):
+        story.stored(id)
+    story.enqueue("unique-3", unique=UniqueAsked("welcome"))
+    story.claim("w1", ("unique-3", 7, 1))
+    story.complete("w1", "unique-3", 7)
+    story.stored("unique-3")
+
+
+def _a_worker_dies(story: Story) -> None:
+    story.claim("w3", ("plain-2", 10, 1))
+    story.note("killed", "w3")
+    story.wait(2.0)
+    story.recover("w2", "plain-2")
+    story.claim("w2", ("plain-2", 11, 2, 1))
+    story.note("killed", "w2")
+    story.recover("w1", "plain-2")
+    story.stored(
+        "plain-2",
+        "dead",
+        attempt=2,
+        crashes=2,
+        type="plain",
+        max_attempts=2,
+        steps="recover fail",
+        decided_by="recovery",
+    )
+
+
+def _a_zombie(story: Story) -> None:
+    """It wakes up when its job is another's, and everything that it says is refused."""
+    story.enqueue("haunted", type="exact")
+    story.claim("w4", ("haunted", 20, 1))
+    story.note("paused", "w4")
+    story.recover("w1", "haunted")
+    story.claim("w1", ("haunted", 21, 2, 1))
+    story.note("resumed", "w4")
+    story.start("w4", 20, lost=True)
+    story.once("w4", 20, "charge", "lost")
+    story.complete("w1", "haunted", 21)
+    story.complete("w4", "haunted", 20, lost=True)
+    story.effect("haunted", 21)
+    story.stored("haunted", attempt=2, crashes=1, type="exact", steps="recover")
+
+
+def _given_back(story: Story) -> None:
+    story.enqueue("slow")
+    story.claim("w1", ("slow", 30, 1))
+    story.end("w1", "slow", 30, "release")
+    story.claim("w4", ("slow", 31, 1))
+    story.give_back("w1", "slow")
+    story.claim("w1", ("slow", 32, 1))
+    story.end("w1", "slow", 32, "fail")
+    story.stored("slow", "dead", steps="release give_back fail", decided_by="worker")
+
+
+def _operators(story: Story) -> None:
+    story.retry_dead("slow", "slow-again")
+    story.claim("w1", ("slow-again", 40, 1))
+    follow_up = FollowUp(40, JobAsked(id="afterwards"))
+    call = story.ask("w1", "finish", completed=(Success("slow-again", 40),), follow_ups=(follow_up,))
+    story.tell("w1", "finish", call)
+    story.stored("slow-again", retried_from="slow")
+    story.cancel("afterwards", "pending", "cancelled")
+    story.stored("afterwards", "cancelled", attempt=0, parent="slow-again", steps="cancel")
+    story.enqueue("stopped")
+    story.claim("w1", ("stopped", 41, 1))
+    story.cancel("stopped", "running", "running")
+    story.end("w1", "stopped", 41, "back_off")
+    story.stored("stopped", "cancelled", steps="cancel")
+    story.enqueue("fleeting", remove_on_complete=True)
+    story.claim("w1", ("fleeting", 42, 1))
+    story.complete("w1", "fleeting", 42)
+
+
+def _limits(story: Story) -> None:
+    story.enqueue("shop-1", "shop-2", key="shop", rate="api")
+    story.enqueue("shop-3", key="shop", rate="api")
+    story.claim("w1", ("shop-1", 50, 1), claimed_at=0)
+    story.complete("w1", "shop-1", 50)
+    story.claim("w4", ("shop-2", 51, 1), claimed_at=900_000)
+    story.complete("w4", "shop-2", 51)
+    story.claim("w1", ("shop-3", 52, 1), claimed_at=999_999)
+    story.end("w1", "shop-3", 52, "release")
+    story.claim("w1", ("shop-3", 53, 1), claimed_at=1_000_000)
+    story.complete("w1", "shop-3", 53)
+    for id in ("shop-1", "shop-2", "shop-3"):
+        story.stored(id, steps="release" if id == "shop-3" else "")
+
+
+def _uncertainty(story: Story) -> None:
+    """Answers that never came: of an enqueue that was stored and one that was not, of a claim, and of a finish."""
+    story.enqueue("maybe-1", phase="unknown")
+    story.enqueue("maybe-1", created=False)
+    story.enqueue("maybe-2", phase="unknown")
+    story.ask("w5", "claim")
+    story.note("killed", "w5")
+    story.recover("w1", "maybe-1")
+    story.claim("w1", ("maybe-1", 61, 2, 1))
+    story.complete("w1", "maybe-1", 61, phase="unknown")
+    story.complete("w1", "maybe-1", 61, lost=True)
+    story.stored("maybe-1", attempt=2, crashes=1, steps="recover")

@@ -1,0 +1,122 @@
+"""What is written down of each method of the store: its questions and answers in the words of events.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.options import decode_policy
+from penstock.store import params as p
+from tests.checker.events import Failure, FollowUp, JobAsked, JobClaimed, Success, UniqueAsked
+
+Tokens = dict[int, str]
+"""The job of each token that this process was given."""
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """`told` also gets the moment of the question."""
+
+    op: str
+    asked: Callable[[Any, Tokens], Fields] = lambda params, tokens: {}
+    told: Callable[[Any, Any, Tokens, int], Fields] = lambda params, answer, tokens, asked_at: {}
+
+
+def job_asked(job: p.NewJob) -> JobAsked:
+    """Keys of concurrency and rate limits are not stored with jobs yet, so they are not seen here."""
+    policy, unique = decode_policy(job.spec.policy), job.spec.unique
+    return JobAsked(
+        id=job.id,
+        type=job.spec.type,
+        max_attempts=policy.attempts,
+        unique=None if unique is None else UniqueAsked(unique.key, unique.per),
+        ttl=job.spec.ttl,
+        remove_on_complete=policy.remove_on_complete,
+        remove_on_fail=policy.remove_on_fail,
+    )
+
+
+def _enqueue_asked(params: p.EnqueueJobs, tokens: Tokens) -> Fields:
+    return {"jobs": tuple(map(job_asked, params.jobs))}
+
+
+def _enqueue_told(params: p.EnqueueJobs, stored: list[p.Enqueued], tokens: Tokens, asked_at: int) -> Fields:
+    return {"created": tuple(one.created for one in stored), "ids": tuple(one.id for one in stored)}
+
+
+def _claim_told(params: p.ClaimJobs, claimed: p.Claimed, tokens: Tokens, asked_at: int) -> Fields:
+    tokens.update((job.token, job.id) for job in claimed.jobs)
+    jobs = tuple(JobClaimed(job.id, job.token, job.attempt, job.crashes) for job in claimed.jobs)
+    return {"session": params.session, "jobs": jobs, "claimed_at": claimed.claimed_at}
+
+
+def _finish_asked(params: p.FinishJobs, tokens: Tokens) -> Fields:
+    completed = tuple(Success(tokens.get(one.token, ""), one.token) for one in params.completed)
+    unfinished = tuple(
+        Failure(tokens.get(one.token, ""), one.token, str(one.event), one.crash) for one in params.unfinished
+    )
+    follow_ups = tuple(FollowUp(token, job_asked(job)) for token, job in params.follow_ups)
+    return {"completed": completed, "unfinished": unfinished, "follow_ups": follow_ups}
+
+
+def _lost_told(params: object, lost: list[int], tokens: Tokens, asked_at: int) -> Fields:
+    return {"lost": tuple(lost)}
+
+
+def _once_asked(params: p.BeginOnce | p.EndOnce, tokens: Tokens) -> Fields:
+    return {"token": params.token, "key": params.key, "undone": isinstance(params, p.EndOnce) and params.undone}
+
+
+def _end_once_told(params: p.EndOnce, current: bool, tokens: Tokens, asked_at: int) -> Fields:
+    return {"status": "done" if current else "lost"}
+
+
+def _lead_told(params: p.LeadStore, lead: p.Leadership, tokens: Tokens, asked_at: int) -> Fields:
+    until = asked_at + int(lead.free_in * MICROSECONDS)
+    return {"term": lead.term, "acting": lead.acting, "until": until if lead.acting else None}
+
+
+WORDS: dict[str, Words] = {
+    "enqueue_jobs": Words("enqueue", _enqueue_asked, _enqueue_told),
+    "claim_jobs": Words("claim", told=_claim_told),
+    "start_jobs": Words("start", lambda params, _: {"tokens": tuple(token for token, _ in params.starts)}, _lost_told),
+    "save_progress": Words(
+        "progress", lambda params, _: {"tokens": tuple(token for token, _ in params.progress)}, _lost_told
+    ),
+    "finish_jobs": Words("finish", _finish_asked, _lost_told),
+    "begin_once": Words("begin_once", _once_asked, lambda params, once, *_: {"status": once.status}),
+    "end_once": Words("end_once", _once_asked, _end_once_told),
+    "register_worker": Words(
+        "register",
+        lambda params, _: {"worker": params.worker_id},
+        lambda params, session, *_: {"session": session, "worker": params.worker_id},
+    ),
+    "heartbeat_worker": Words(
+        "heartbeat", told=lambda params, beat, *_: {"session": params.session, "known": beat.known}
+    ),
+    "lead_store": Words("lead", told=_lead_told),
+    "recover_jobs": Words(
+        "recover", told=lambda params, found, *_: {"jobs": tuple(found.jobs), "workers": tuple(found.workers)}
+    ),
+    "give_back_jobs": Words(
+        "give_back", told=lambda params, found, *_: {"waiting": tuple(found.waiting), "dead": tuple(found.dead)}
+    ),
+    "expire_jobs": Words("expire"),
+    "fail_unroutable": Words("fail_unroutable", told=lambda params, jobs, *_: {"jobs": tuple(jobs)}),
+    "mark_workers": Words("mark"),
+    "cancel_job": Words(
+        "cancel",
+        lambda params, _: {"id": params.id},
+        lambda params, found, *_: {"before": str(found.before), "after": str(found.after)},
+    ),
+    "retry_dead": Words(
+        "retry_dead",
+        lambda params, _: {"new_ids": tuple(params.new_ids)},
+        lambda params, pairs, *_: {"pairs": tuple(pairs)},
+    ),
+    "purge_dead": Words("purge_dead", told=lambda params, removed, *_: {"removed": removed}),
+    "prune_jobs": Words("prune", told=lambda params, removed, *_: {"removed": removed}),
+}
