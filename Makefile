@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt bench bench-peers bench-growth clean
+.PHONY: help demo test chaos repeat check fmt bench bench-peers bench-growth simulate ablate clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,13 @@ test: check ## Run everything that CI runs: the checks, then all tests under cov
 	@PENSTOCK_NO_SKIPS=1 $(BIN)/python tests/side_by_side.py
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report
+
+chaos: $(DEV) ## Kill, cut, stop and fill everything under load: SEED=7 FAULT=worker-killed ENGINE=sqlite SIZE=short
+	@$(BIN)/python -m tests.chaos $(if $(SEED),--seed "$(SEED)") $(if $(FAULT),--fault "$(FAULT)") \
+		$(if $(ENGINE),--engine "$(ENGINE)") $(if $(SIZE),--size "$(SIZE)")
+
+repeat: $(DEV) ## Run contract, end-to-end tests and short chaos again and again, for 40 minutes at most: N=20
+	@$(BIN)/python tests/repeat.py $(if $(N),--rounds "$(N)")
 
 check: $(DEV) ## Check format, lint, types and import rules
 	@$(BIN)/ruff format --check
@@ -44,6 +51,13 @@ bench-growth: ## Measure how the cost per job grows, with plots: CURVES=waiting,
 		$(if $(SIZE),--size "$(SIZE)") $(if $(ROUNDS),--rounds "$(ROUNDS)") $(if $(MINUTES),--minutes "$(MINUTES)") \
 		$(if $(OUT),--out "$(OUT)") $(if $(PLOTS),--plots "$(PLOTS)") $(if $(DATA),--data "$(DATA)") \
 		$(if $(REPLOT),--replot "$(REPLOT)")
+
+simulate: $(DEV) ## Run workers in virtual time with faults drawn from seeds: SEEDS=1000 FROM=0, or SEED=7 LOUD=1 SAVE=file
+	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed "$(SEED)" $(if $(LOUD),--loud) $(if $(SAVE),--save "$(SAVE)"),\
+		$(if $(SEEDS),--seeds "$(SEEDS)") $(if $(FROM),--from "$(FROM)") $(if $(ALL),--keep-going))
+
+ablate: $(DEV) ## Take each safeguard away in the simulation and show the first seed that notices
+	@$(BIN)/python -m tests.simulation --ablate
 
 clean: ## Remove the virtual environment, caches and bench files
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build dist

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-STORES = ["tests/contract", "tests/store", "tests/postgres"]
+STORES = ["tests/contract", "tests/store", "tests/postgres", "tests/chaos/test_on_postgres.py"]
 PYTEST = [sys.executable, "-m", "coverage", "run", "-p", "-m", "pytest"]
 
 

@@ -38,8 +38,8 @@ class Done:
     def __await__(self) -> Generator[Any, None, Any]:
         if self._store.broken is not None:
             raise self._store.broken
+        yield from ()
         return self._call.wait()
-        yield
 
 
 class Scene:

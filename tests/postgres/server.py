@@ -83,6 +83,11 @@ class Server:
         return self._process.pid
 
     @property
+    def runs(self) -> bool:
+        """Whether it was started and neither stopped nor killed since."""
+        return self._process is not None
+
+    @property
     def log(self) -> str:
         """What it wrote since its last start."""
         return self._log.read_text(encoding="utf-8", errors="replace")

@@ -1,0 +1,33 @@
+"""Clocks that are set forward and back by an hour while jobs run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.chaos.catalogue import fault
+from tests.chaos.load import standard_load
+from tests.chaos.program.clocks import set_wrong
+from tests.chaos.settle import settle
+from tests.chaos.stage import Stage
+
+HOUR = 3600.0
+
+
+@fault(row=16)
+def clocks_jump(stage: Stage) -> None:
+    """The clocks of workers jump by an hour, forward and back; each machine of its own, or one machine as a whole."""
+    together = stage.place.engine == "sqlite"  # One file means one machine, and that has one clock, the store's too.
+    files = [stage.folder / f"clock-{number}" for number in range(1, stage.size.workers + 1)]
+    for number, file in enumerate(files, 1):
+        set_wrong(file, 0.0)
+        clock = files[0] if together else file
+        stage.start_worker(number, wait=False, clock=str(clock), store_clock=together)
+    for worker in stage.workers.values():
+        worker.wait_started()
+    on_one_machine = {"clock": str(files[0]), "store_clock": True} if together else {}
+    stage.enqueue(standard_load(stage.dice, stage.size.jobs), **on_one_machine)
+    # What was due in an hour by the wrong clock is due soon by the right one only if that is not behind.
+    stage.healing.append(lambda: set_wrong(files[0], HOUR))
+    stage.bounds = replace(stage.bounds, clocks_jump=True, pickup_us=None)
+    stage.while_loading(0.5, 1.0, lambda: set_wrong(stage.dice.choice(files), stage.dice.choice((HOUR, -HOUR, 0.0))))
+    settle(stage)

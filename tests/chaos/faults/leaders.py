@@ -1,0 +1,60 @@
+"""The worker that does the duties for all dies, or is stopped and goes on."""
+
+from __future__ import annotations
+
+import re
+
+from tests.chaos.actors import Actor, until
+from tests.chaos.catalogue import fault
+from tests.chaos.settle import settle
+from tests.chaos.stage import Stage
+
+LEADS = re.compile(r"leads, term (\d+)")
+
+
+def leader(stage: Stage) -> tuple[int, Actor | None]:
+    """The newest term, and who has it."""
+    found = [(int(term), actor) for actor in stage.actors for term in LEADS.findall(actor.output)]
+    return max(found, key=lambda one: one[0], default=(0, None))
+
+
+def some_leader(stage: Stage) -> tuple[int, Actor]:
+    """One that is there to be harmed."""
+    until(lambda: leader(stage)[1] in stage.live, "somebody leads")
+    term, actor = leader(stage)
+    assert actor is not None
+    return term, actor
+
+
+def await_term_after(stage: Stage, term: int) -> None:
+    until(lambda: leader(stage)[0] > term, f"another leads, after term {term}")
+
+
+@fault(row=20)
+def leader_killed(stage: Stage) -> None:
+    """The leader is killed together with another worker: a new one takes over and takes back the jobs of both."""
+    stage.begin()
+    for _ in range(stage.size.rounds):
+        term, victim = some_leader(stage)
+        until(lambda: len(stage.live) > 2, "one is left to take over")
+        other = stage.dice.choice([worker for worker in stage.live if worker is not victim])
+        for actor in (victim, other):
+            stage.kill(actor)
+        await_term_after(stage, term)
+        for actor in (victim, other):
+            stage.again(actor)
+    settle(stage)
+
+
+@fault(row=20)
+def leader_stopped(stage: Stage) -> None:
+    """The leader is stopped until another leads, and goes on: it does nothing more in its old term."""
+    stage.begin()
+    for _ in range(stage.size.rounds):
+        term, victim = some_leader(stage)
+        stage.pause(victim)
+        await_term_after(stage, term)
+        stage.wait(stage.dice.uniform(0.0, 0.3))
+        stage.resume(victim)
+        stage.wait(stage.dice.uniform(0.1, 0.5))
+    settle(stage)

@@ -1,0 +1,54 @@
+"""A history without some of its jobs: of what a fault itself has deleted, nothing is promised."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from tests.checker.events import (
+    ClaimTold,
+    EffectNoted,
+    EnqueueAsked,
+    EnqueueTold,
+    Event,
+    FinishAsked,
+    RunNoted,
+    TakenTold,
+    TokensAsked,
+)
+
+
+def forget(events: Iterable[Event], ids: Collection[str]) -> list[Event]:
+    """The same events in their order, without a word of these jobs."""
+    return list(_without(list(events), frozenset(ids)))
+
+
+def _without(events: list[Event], ids: frozenset[str]) -> Iterator[Event]:
+    tokens = {job.token for event in events if isinstance(event, ClaimTold) for job in event.jobs if job.id in ids}
+    for event in events:
+        if isinstance(event, RunNoted | EffectNoted):
+            if event.id not in ids:
+                yield event
+        elif isinstance(event, EnqueueAsked | ClaimTold):
+            yield replace(event, jobs=tuple(job for job in event.jobs if job.id not in ids))
+        elif isinstance(event, EnqueueTold):
+            kept = [index for index, id in enumerate(event.ids) if id not in ids]
+            yield replace(
+                event, ids=tuple(event.ids[index] for index in kept), created=tuple(event.created[i] for i in kept)
+            )
+        elif isinstance(event, FinishAsked):
+            yield replace(
+                event, completed=_others(event.completed, tokens), unfinished=_others(event.unfinished, tokens)
+            )
+        elif isinstance(event, TakenTold):
+            yield replace(event, jobs=tuple(id for id in event.jobs if id not in ids))
+        elif isinstance(event, TokensAsked):
+            yield replace(event, tokens=tuple(token for token in event.tokens if token not in tokens))
+        else:
+            yield event
+
+
+def _others(ends: tuple[Any, ...], tokens: set[int]) -> tuple[Any, ...]:
+    return tuple(end for end in ends if end.token not in tokens)

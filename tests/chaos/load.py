@@ -1,0 +1,92 @@
+"""The standard load: what the clients of a run enqueue, drawn from its seed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+import msgspec
+
+from penstock import Fixed
+
+BACKOFF_SECONDS = 0.05
+PATIENT_ATTEMPTS = 50
+"""For jobs that should complete however often their workers are killed."""
+FAILING_ATTEMPTS = 3
+FAIL_SHARE, POISON_SHARE = 0.10, 0.02
+MS_MIN, MS_MAX = 5, 50
+PARCEL_MAX = 5
+
+LOAD_TYPES = ["plain", "exact", "exact_thread", "shaky", "broken"]
+"""What workers take unless a fault asks for more: handlers in processes need child processes."""
+
+EXACT = frozenset({"exact", "exact_thread"})
+AT_LEAST_ONCE = frozenset({"plain"})
+
+Ending = Literal["completed", "dead", "cancelled", "any"]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A job to enqueue. `ending` is how it ends when its attempts are enough for what befalls it.
+
+    Jobs of one `parcel` are enqueued together; those that are `ordered`, in one transaction with a row of the client's.
+    """
+
+    id: str
+    type: str
+    payload: dict[str, Any]
+    attempts: int = PATIENT_ATTEMPTS
+    ending: Ending = "completed"
+    parcel: int = 0
+    ordered: bool = False
+
+    def given(self) -> dict[str, Any]:
+        """The options of its enqueue."""
+        return {"id": self.id, "attempts": self.attempts, "backoff": Fixed(BACKOFF_SECONDS)}
+
+
+def new_id(dice: Random) -> str:
+    return str(uuid.UUID(int=dice.getrandbits(128), version=4))
+
+
+def standard_load(dice: Random, jobs: int) -> list[Plan]:
+    """Jobs of 5 to 50 ms, of which 10 % fail (half of them only at first) and 2 % have a payload that fits nothing."""
+    plans: list[Plan] = []
+    parcel = 0
+    while len(plans) < jobs:
+        parcel += 1
+        ordered = dice.random() < 0.3
+        together = min(dice.choice((1, 1, 1, PARCEL_MAX)), jobs - len(plans))
+        found = [_any_job(dice) for _ in range(together)]
+        plans += [msgspec.structs.replace(plan, parcel=parcel, ordered=ordered) for plan in found]
+    return plans
+
+
+def _any_job(dice: Random) -> Plan:
+    share = dice.random()
+    payload = {"ms": dice.randint(MS_MIN, MS_MAX)}
+    if share < POISON_SHARE:
+        return Plan(id=new_id(dice), type="plain", payload={"ms": "soon"}, attempts=FAILING_ATTEMPTS, ending="dead")
+    if share < POISON_SHARE + FAIL_SHARE / 2:
+        return Plan(id=new_id(dice), type="broken", payload=payload, attempts=FAILING_ATTEMPTS, ending="dead")
+    if share < POISON_SHARE + FAIL_SHARE:
+        return Plan(id=new_id(dice), type="shaky", payload=payload)
+    return Plan(id=new_id(dice), type=dice.choice(("plain", "plain", "exact", "exact_thread")), payload=payload)
+
+
+def dealt(plans: list[Plan], hands: int) -> list[list[Plan]]:
+    """The parcels shared out among so many clients."""
+    return [[plan for plan in plans if plan.parcel % hands == hand] for hand in range(hands)]
+
+
+def write_plans(path: Path, plans: Iterable[Plan]) -> None:
+    path.write_bytes(b"".join(msgspec.json.encode(plan) + b"\n" for plan in plans))
+
+
+def read_plans(path: str) -> Iterator[Plan]:
+    with open(path, "rb") as file:
+        for line in file:
+            yield msgspec.json.decode(line, type=Plan)

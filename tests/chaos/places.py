@@ -1,0 +1,124 @@
+"""Where a run has its store: a SQLite file, or a schema on a private PostgreSQL server that may be harmed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import uuid
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import apsw
+
+from penstock.store.contract import Store
+from penstock.store.open import open_store
+from tests.postgres.server import Server
+
+EngineName = Literal["sqlite", "postgresql"]
+ENGINES: tuple[EngineName, ...] = ("sqlite", "postgresql")
+TABLES = ("CREATE TABLE {effects} (job TEXT, token BIGINT)", "CREATE TABLE {orders} (job TEXT PRIMARY KEY)")
+
+
+class Place(Protocol):
+    """`effects` and `orders` are the tables of handlers and clients, beside the jobs."""
+
+    engine: EngineName
+    effects: str
+    orders: str
+    deletion: list[str]
+    """Statements that delete all of the job :id, as a person would by hand."""
+
+    def address(self, port: int | None = None, **options: str) -> str:
+        """Of the store; on a server, by way of another port if there is something between."""
+        ...
+
+    def writable(self) -> bool:
+        """Whether nobody holds a lock right now that keeps all others from writing."""
+        ...
+
+    def damage(self) -> str | None:
+        """What the engine itself finds wrong with its files, once nobody works with them any more."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class SqlitePlace:
+    engine: EngineName = "sqlite"
+    effects = "effects"
+    orders = "orders"
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "jobs.db"
+        job = "(SELECT seq FROM penstock_job WHERE id = :id)"
+        pointers = ("ready", "scheduled", "lease", "outcome", "history")
+        self.deletion = [f"DELETE FROM penstock_{table} WHERE seq = {job}" for table in pointers]
+        self.deletion += ["DELETE FROM penstock_job WHERE id = :id"]
+
+    def address(self, port: int | None = None, **options: str) -> str:
+        return f"sqlite:///{self.path}"
+
+    def writable(self) -> bool:
+        """Two locks: that of SQLite itself, and the turn beside it."""
+        db = apsw.Connection(str(self.path))
+        turn = os.open(f"{self.path}-lock", os.O_RDONLY)
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            db.execute("BEGIN IMMEDIATE; ROLLBACK")
+        except (apsw.BusyError, BlockingIOError):
+            return False
+        finally:
+            os.close(turn)
+            db.close()
+        return True
+
+    def damage(self) -> str | None:
+        db = apsw.Connection(str(self.path))
+        try:
+            found = db.execute("PRAGMA integrity_check").get
+        finally:
+            db.close()
+        return None if found == "ok" else str(found)
+
+    def close(self) -> None:
+        """The folder is somebody else's to remove."""
+
+
+class PostgresPlace:
+    engine: EngineName = "postgresql"
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.schema = f"chaos_{uuid.uuid4().hex}"
+        self.effects = f"{self.schema}.effects"
+        self.orders = f"{self.schema}.orders"
+        tables = ("waiting", "lease", "outcome", "history", "job")
+        self.deletion = [f"DELETE FROM {self.schema}.{table} WHERE id = CAST(:id AS uuid)" for table in tables]
+
+    def address(self, port: int | None = None, **options: str) -> str:
+        address = self.server.url(schema=self.schema, **options)
+        return address if port is None else address.replace(f":{self.server.port}/", f":{port}/")
+
+    def writable(self) -> bool:
+        return True
+
+    def damage(self) -> str | None:
+        """A crash of the server is repaired by itself; what it cannot repair it says while the jobs are read."""
+        return None
+
+    def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        """Of a statement of the superuser's."""
+        return self.server.execute(sql, *parameters)
+
+    def close(self) -> None:
+        self.server.execute(f"DROP SCHEMA IF EXISTS {self.schema} CASCADE")
+
+
+def prepare(place: Place) -> Store:
+    """Make the store and its neighbours; answers a handle on it that nothing harms."""
+    store = open_store(place.address())
+    store.migrate()
+    with store.transaction() as tx:
+        for table in TABLES:
+            tx.execute(table.format(effects=place.effects, orders=place.orders))
+    return store

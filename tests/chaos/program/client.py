@@ -1,0 +1,104 @@
+"""A client of a chaos run: enqueues the jobs of a file and tries each again, with its id, until the store has it.
+
+Started again after a kill, it begins at the first job of the file: whatever was stored before is not stored twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+import psycopg
+
+from penstock import StoreError
+from penstock.client import JobCall
+from tests.chaos.load import Plan, read_plans
+from tests.chaos.program.lifeline import prepare
+from tests.chaos.program.outfit import new_app, role
+
+AGAIN_SECONDS = 0.05
+PASSING = (StoreError, psycopg.OperationalError)
+"""What a client tries again after: statements of its own, in a transaction, fail with the errors of the driver."""
+
+
+class Client:
+    """An app without handlers: it enqueues by name, as another program would."""
+
+    def __init__(self) -> None:
+        self.app = new_app()
+
+    def parcels(self) -> Iterator[list[Plan]]:
+        """The jobs that are enqueued together."""
+        assert role.plans is not None
+        for _, plans in groupby(read_plans(role.plans), key=lambda plan: (plan.parcel, plan.ordered)):
+            yield list(plans)
+
+    def _calls(self, plans: list[Plan]) -> list[JobCall[Any]]:
+        return [self.app.client.call_by_name(plan.type, plan.payload, plan.given(), {}) for plan in plans]
+
+    def _order(self, tx: Any, plans: list[Plan]) -> None:
+        for plan in plans:
+            tx.execute(f"INSERT INTO {role.orders} (job) VALUES (?) ON CONFLICT DO NOTHING", (plan.id,))
+
+    # Plain code
+
+    def send(self, plans: list[Plan]) -> None:
+        if plans[0].ordered:
+            with self.app.transaction() as tx:
+                self._order(tx, plans)
+                self.app.enqueue_many(self._calls(plans), conn=tx)
+        else:
+            self.app.enqueue_many(self._calls(plans))
+
+    def run(self) -> None:
+        for plans in self.parcels():
+            while True:
+                try:
+                    self.send(plans)
+                    break
+                except PASSING:
+                    time.sleep(AGAIN_SECONDS)
+            time.sleep(role.pause)
+
+    # Async code
+
+    async def asend(self, plans: list[Plan]) -> None:
+        if plans[0].ordered:
+            async with self.app.atransaction() as tx:
+                self._order(tx, plans)
+                await self.app.aenqueue_many(self._calls(plans), conn=tx)
+        else:
+            await self.app.aenqueue_many(self._calls(plans))
+
+    async def arun(self) -> None:
+        parcels = self.parcels()
+        await asyncio.gather(*(self._lane(parcels) for _ in range(role.at_once)))
+
+    async def _lane(self, parcels: Iterator[list[Plan]]) -> None:
+        for plans in parcels:
+            while True:
+                try:
+                    await self.asend(plans)
+                    break
+                except PASSING:
+                    await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(role.pause * role.at_once)
+
+
+def main() -> None:
+    prepare()
+    client = Client()
+    try:
+        if role.at_once > 1:
+            asyncio.run(client.arun())
+        else:
+            client.run()
+    finally:
+        client.app.close()
+
+
+if __name__ == "__main__":
+    main()

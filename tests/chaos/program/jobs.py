@@ -1,0 +1,131 @@
+"""The app of a chaos worker: the handlers of the load, and those that do harm themselves.
+
+A handler tells the history when it begins, works for some milliseconds, and leaves an effect: a row in a table beside
+the jobs. Those whose effect must be exact complete in the transaction of that row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from typing import Any
+
+from penstock import Context
+from penstock.store.contract import Transaction
+from tests.chaos.program.crashes import CRASHED
+from tests.chaos.program.outfit import is_child, log, new_app, points, role
+
+app = new_app()
+
+
+def begin(ctx: Context) -> None:
+    log.run(ctx.id, ctx.token, ctx.attempt)
+
+
+def leave_effect(tx: Transaction, ctx: Context) -> None:
+    tx.execute(f"INSERT INTO {role.effects} (job, token) VALUES (?, ?)", (ctx.id, ctx.token))
+
+
+def told_effect(ctx: Context) -> None:
+    log.effect(ctx.id, ctx.token)
+
+
+@app.job
+async def plain(ctx: Context, ms: int) -> int:
+    """Effect and completion are two transactions: the effect may happen more than once."""
+    begin(ctx)
+    await asyncio.sleep(ms / 1000)
+    points.passed("before effect")
+    async with app.atransaction() as tx:
+        leave_effect(tx, ctx)
+    told_effect(ctx)
+    points.passed("after effect")
+    return ms
+
+
+@app.job
+async def exact(ctx: Context, ms: int) -> None:
+    """Effect and completion are one transaction."""
+    begin(ctx)
+    await asyncio.sleep(ms / 1000)
+    async with app.atransaction() as tx:
+        leave_effect(tx, ctx)
+        await ctx.afinish_in(tx, ms)
+        points.passed("in the transaction")
+    told_effect(ctx)
+    points.passed("after the transaction")
+
+
+@app.job
+def exact_thread(ctx: Context, ms: int) -> None:
+    """The same in a thread."""
+    begin(ctx)
+    time.sleep(ms / 1000)
+    with app.transaction() as tx:
+        leave_effect(tx, ctx)
+        ctx.finish_in(tx, ms)
+        points.passed("in the transaction")
+    told_effect(ctx)
+    points.passed("after the transaction")
+
+
+@app.job
+async def shaky(ctx: Context, ms: int) -> int:
+    """Fails at first."""
+    begin(ctx)
+    await asyncio.sleep(ms / 1000)
+    if ctx.attempt == 1:
+        raise ConnectionError("shaky by nature")
+    return ms
+
+
+@app.job
+async def broken(ctx: Context, ms: int) -> None:
+    """Fails always."""
+    begin(ctx)
+    await asyncio.sleep(ms / 1000)
+    raise ValueError("broken by nature")
+
+
+@app.job
+async def quick(ctx: Context) -> None:
+    """Does nothing."""
+    begin(ctx)
+
+
+@app.job
+async def echo(ctx: Context, value: Any) -> None:
+    """Takes whatever JSON can say."""
+    begin(ctx)
+
+
+@app.job
+async def killer(ctx: Context) -> None:
+    """Takes its worker along, or its own process once it has one."""
+    begin(ctx)
+    if not is_child:
+        log.killed(role.name)
+    os._exit(CRASHED)
+
+
+@app.job
+async def blocker(ctx: Context, seconds: float) -> None:
+    """Does what no async handler should do."""
+    begin(ctx)
+    time.sleep(seconds)  # noqa: ASYNC251 — blocking the event loop is the fault
+
+
+@app.job(runner="process")
+def crunch(ctx: Context, ms: int) -> int:
+    """In a child process, which has no store: it tells nothing."""
+    time.sleep(ms / 1000)
+    return ms
+
+
+@app.job(runner="process")
+def crash_child(ctx: Context, signal_number: int) -> None:
+    """Its own process dies: by a segmentation fault, or killed as by a system without memory."""
+    os.kill(os.getpid(), signal.Signals(signal_number))
+    time.sleep(60)

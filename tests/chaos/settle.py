@@ -1,0 +1,59 @@
+"""The end of every run: heal, drain, stop, and hold what happened against what was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.store.params import CheckStore
+from tests.chaos.actors import Broken
+from tests.chaos.figures import Figures, superseded
+from tests.chaos.forget import forget
+from tests.chaos.stage import Stage
+from tests.chaos.truth import Truth, check_plans, lost, read_truth
+from tests.checker import truth as checker_truth
+from tests.checker.check import must_hold
+from tests.checker.events import Event, read_folder
+from tests.checker.history import History
+from tests.checker.rules import Case
+from tests.checker.rules.pickup import pickups
+
+
+def settle(stage: Stage, *, removed: Collection[str] = ()) -> Truth:
+    """`removed` are jobs that the fault itself has deleted: nothing is promised of them."""
+    stage.heal()
+    stage.drain()
+    stage.stop_workers()
+    for id in removed:
+        stage.plans.pop(id, None)
+    truth = read_truth(stage.store, stage.place)
+    known = checker_truth.read_truth(stage.store, [row for row in truth.effects if row[0] not in removed])
+    events = forget(read_folder(stage.folder), removed)
+    stage.figures = _figures(stage, truth, events, known)
+    must_hold(events, known, bounds=stage.bounds, seed=stage.seed, replay=stage.replay)
+    check_plans(truth, stage.plans)
+    _check_store(stage)
+    return truth
+
+
+def _figures(stage: Stage, truth: Truth, events: list[Event], known: checker_truth.Truth) -> Figures:
+    refused, accepted = superseded(events)
+    waits = [one.waited_us for one in pickups(Case(History(events), known, stage.bounds)) if one.stop.op == "killed"]
+    return Figures(
+        jobs=len(truth.jobs),
+        lost=lost(truth, stage.plans),
+        refused=refused,
+        accepted=accepted,
+        pickups=[wait / MICROSECONDS for wait in waits if wait is not None],
+        bound=stage.size.bound,
+    )
+
+
+def _check_store(stage: Stage) -> None:
+    """What the engine says of itself: nothing is out of place in the tables, and the file is sound."""
+    for finding in stage.store.check_store(CheckStore(deep=True)).wait():
+        if finding.level == "error":
+            raise Broken(f"the store is not sound: {finding.name}: {finding.message}")
+    damage = stage.place.damage()
+    if damage is not None:
+        raise Broken(f"the file is damaged: {damage}")

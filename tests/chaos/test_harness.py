@@ -1,0 +1,189 @@
+"""The harness itself: the same seed gives the same run, and what is broken is found and told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from msgspec.structs import replace
+
+from tests.chaos.actors import Broken
+from tests.chaos.catalogue import Fault
+from tests.chaos.figures import Figures, superseded
+from tests.chaos.forget import forget
+from tests.chaos.load import FAIL_SHARE, POISON_SHARE, Plan, dealt, new_id, read_plans, standard_load, write_plans
+from tests.chaos.paper import verdict
+from tests.chaos.program.crashes import CRASHED, Points
+from tests.chaos.program.role import Crash
+from tests.chaos.run import Outcome, run_fault
+from tests.chaos.servers import new_server
+from tests.chaos.settle import settle
+from tests.chaos.sizes import SHORT, Size
+from tests.chaos.stage import Stage
+from tests.checker.events import (
+    ClaimTold,
+    EnqueueAsked,
+    EnqueueTold,
+    Event,
+    FinishAsked,
+    JobAsked,
+    JobClaimed,
+    LostTold,
+    Success,
+)
+
+TINY = Size("tiny", jobs=12, seconds=0.2, lease=1.2, recovery=0.25, lead=0.75, rounds=1, workers=1)
+
+# The load
+
+
+def test_a_seed_gives_the_same_load_again() -> None:
+    assert standard_load(Random("7/kill"), 500) == standard_load(Random("7/kill"), 500)
+    assert standard_load(Random("7/kill"), 500) != standard_load(Random("8/kill"), 500)
+
+
+def test_the_load_has_the_shares_that_it_should() -> None:
+    plans = standard_load(Random(1), 5000)
+    assert len({plan.id for plan in plans}) == 5000
+    failing = sum(plan.type in ("shaky", "broken") for plan in plans)
+    poison = sum(plan.payload["ms"] == "soon" for plan in plans)
+    assert abs(failing / 5000 - FAIL_SHARE) < 0.02
+    assert abs(poison / 5000 - POISON_SHARE) < 0.01
+
+
+def test_what_goes_together_is_dealt_to_one_client(tmp_path: Path) -> None:
+    plans = standard_load(Random(1), 200)
+    hands = dealt(plans, 2)
+    assert sum(map(len, hands)) == 200
+    assert not {plan.parcel for plan in hands[0]} & {plan.parcel for plan in hands[1]}
+    write_plans(tmp_path / "plans", hands[0])
+    assert list(read_plans(str(tmp_path / "plans"))) == hands[0]
+
+
+# Crash points
+
+
+def test_a_process_dies_at_its_point_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int | str] = []
+    monkeypatch.setattr("os._exit", told.append)
+    points = Points(Crash("after claim", nth=2), last_word=lambda: told.append("last word"))
+    for point in ("after claim", "before claim", "before claim"):
+        points.passed(point)
+    assert told == []
+    points.passed("after claim")
+    assert told == ["last word", CRASHED]
+
+
+# Figures
+
+
+def claimed(at: int, process: str, token: int) -> Event:
+    return ClaimTold(at=at, process=process, op="claim", phase="ok", call=at, jobs=(JobClaimed("a", token, 1),))
+
+
+def finished(at: int, process: str, token: int, lost: tuple[int, ...]) -> list[Event]:
+    asked = FinishAsked(at=at, process=process, op="finish", phase="invoke", call=at, completed=(Success("a", token),))
+    return [asked, LostTold(at=at + 1, process=process, op="finish", phase="ok", call=at, lost=lost)]
+
+
+def test_late_writes_are_counted_by_what_the_store_made_of_them() -> None:
+    story = [claimed(1, "one", 1), claimed(2, "two", 2)]
+    assert superseded([*story, *finished(3, "one", 1, (1,))]) == (1, 0)
+    assert superseded([*story, *finished(3, "one", 1, ())]) == (0, 1)
+    assert superseded([*story, *finished(3, "two", 2, ())]) == (0, 0)
+
+
+def test_pickups_by_share() -> None:
+    figures = Figures(pickups=[float(number) for number in range(100, 0, -1)])
+    assert (figures.pickup(0.5), figures.pickup(0.99)) == (51.0, 100.0)
+    assert Figures().pickup(0.5) is None
+
+
+def test_a_deleted_job_is_forgotten_whole() -> None:
+    asked = EnqueueAsked(
+        at=1, process="c", op="enqueue", phase="invoke", call=1, jobs=(JobAsked(id="a"), JobAsked(id="b"))
+    )
+    told = EnqueueTold(at=2, process="c", op="enqueue", phase="ok", call=1, created=(True, False), ids=("a", "b"))
+    left = forget([asked, told, claimed(3, "w", 1), *finished(4, "w", 1, ())], {"a"})
+    assert left[0] == replace(asked, jobs=(JobAsked(id="b"),))
+    assert left[1] == replace(told, created=(False,), ids=("b",))
+    assert left[2] == replace(claimed(3, "w", 1), jobs=())
+    assert left[3] == replace(finished(4, "w", 1, ())[0], completed=())
+
+
+def test_the_verdict_counts_what_matters() -> None:
+    fault = Fault("f", 1, lambda stage: None, ("sqlite",), True, True)
+    good = Outcome(fault, "sqlite", 1, Figures(jobs=10), 1.0, None)
+    bad = Outcome(fault, "sqlite", 1, Figures(jobs=10, lost=1), 1.0, "lost")
+    assert verdict([good, good]).startswith("2 runs, every promise kept; 20 jobs, 0 lost")
+    assert verdict([good, bad]).startswith("1 of 2 runs BROKEN; 20 jobs, 1 lost")
+
+
+# What is broken is told
+
+
+def run(fault: Fault, folder: Path) -> Outcome:
+    with new_server() as server:
+        return run_fault(fault, "sqlite", TINY, 42, folder, server)
+
+
+def broken_by(harm: str, folder: Path) -> str:
+    """The problem that is told after an ordinary run whose store was tampered with."""
+
+    def tampered(stage: Stage) -> None:
+        """Somebody changes the store behind everybody's back."""
+        stage.begin()
+        stage.drain()
+        with stage.store.transaction() as tx:
+            tx.execute(harm)
+        settle(stage)
+
+    problem = run(Fault("tampered", 1, tampered, ("sqlite",), True, True), folder).problem
+    assert problem is not None
+    assert "make chaos SEED=42 FAULT=tampered ENGINE=sqlite" in problem
+    assert "the end of its log" in problem
+    return problem
+
+
+def test_a_lost_job_is_found(tmp_path: Path) -> None:
+    harm = """
+    DELETE FROM penstock_job WHERE seq = (SELECT min(seq) FROM penstock_job);
+    DELETE FROM penstock_outcome WHERE seq NOT IN (SELECT seq FROM penstock_job)
+    """
+    assert "was acknowledged and is not in the store" in broken_by(harm, tmp_path)
+
+
+def test_an_effect_that_happened_twice_is_found(tmp_path: Path) -> None:
+    harm = """
+    INSERT INTO effects SELECT job, token FROM effects WHERE job IN (
+        SELECT id FROM penstock_job JOIN penstock_lane USING (lane) WHERE type LIKE 'exact%')
+    """
+    assert "its effect has happened 2 times" in broken_by(harm, tmp_path)
+
+
+def test_an_order_without_its_job_is_found(tmp_path: Path) -> None:
+    assert "only one of them is stored" in broken_by("DELETE FROM orders", tmp_path)
+
+
+def test_a_worker_that_ends_by_itself_is_found(tmp_path: Path) -> None:
+    def stop_behind_its_back(stage: Stage) -> None:
+        """A worker that nobody has killed is gone."""
+        stage.begin()
+        stage.workers[1]._process.kill()
+        stage.drain()
+
+    problem = run(Fault("gone", 1, stop_behind_its_back, ("sqlite",), True, True), tmp_path).problem
+    assert problem is not None
+    assert "worker-1 ended by itself, with code -9" in problem
+
+
+def test_a_plan_that_ends_otherwise_is_found(tmp_path: Path) -> None:
+    def wrongly_planned(stage: Stage) -> None:
+        """A job that completes was expected to die."""
+        stage.begin([Plan(id=new_id(stage.dice), type="plain", payload={"ms": 5}, ending="dead")])
+        with pytest.raises(Broken, match="is completed, not dead"):
+            settle(stage)
+
+    assert run(Fault("planned", 1, wrongly_planned, ("sqlite",), True, True), tmp_path).problem is None
+    assert SHORT.bound > SHORT.lease

@@ -1,0 +1,188 @@
+"""Safeguards that can be taken away: without any of them, the seeds must find a broken promise.
+
+Each puts a broken piece in the place of a real one for the length of a block. `caught_by` is a seed that finds it,
+kept so that a test can show it quickly; `make ablate` looks for the first one.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import msgspec
+
+from penstock.domain.job import Event
+from penstock.store import endings
+from penstock.store import params as p
+from penstock.store.sqlite import claim, coordinate, enqueue, finish, operate, statements, tx, workers
+from penstock.store.sqlite.transaction import SqliteTransaction
+from penstock.store.sqlite.tx import Tx, as_json
+from penstock.worker.finisher import Finisher
+from tests.simulation.run import Ablation
+
+
+@dataclass(frozen=True, slots=True)
+class Safeguard:
+    """What protects a promise, and how to take it away."""
+
+    name: str
+    without: Ablation
+    caught_by: int
+
+
+def _replaced(*places: tuple[object, str], by: Any) -> Ablation:
+    """The same piece in the place of others."""
+
+    @contextmanager
+    def block() -> Iterator[None]:
+        with ExitStack() as stack:
+            for owner, name in places:
+                stack.enter_context(mock.patch.object(owner, name, by))
+            yield
+
+    return block
+
+
+def _without_words(words: str, *names: str) -> Ablation:
+    """Statements in which these words mean nothing."""
+
+    def sql(name: str) -> str:
+        text = statements.sql(name)
+        return text.replace(words, "0") if name in names else text
+
+    return _replaced((tx, "sql"), by=sql)
+
+
+# Attempts
+
+
+@contextmanager
+def _finish_by_job() -> Iterator[None]:
+    """Whoever once held a job may end it, as in queues that only look at its id."""
+    jobs: dict[int, str] = {}
+    real_claim, real_finish = claim.claim_jobs, finish.finish_jobs
+
+    def claim_jobs(tx: Tx, params: p.ClaimJobs) -> p.Claimed:
+        claimed = real_claim(tx, params)
+        jobs.update((job.token, job.id) for job in claimed.jobs)
+        return claimed
+
+    def current(tx: Tx, token: int) -> int:
+        query = "SELECT token FROM penstock_lease JOIN penstock_job USING (seq) WHERE id = ?"
+        found: int | None = tx.db.execute(query, (jobs.get(token, ""),)).get
+        return token if found is None else found
+
+    def finish_jobs(tx: Tx, params: p.FinishJobs) -> list[int]:
+        replace = msgspec.structs.replace
+        completed = [replace(one, token=current(tx, one.token)) for one in params.completed]
+        unfinished = [replace(one, token=current(tx, one.token)) for one in params.unfinished]
+        follow_ups = [(current(tx, token), job) for token, job in params.follow_ups]
+        return real_finish(tx, replace(params, completed=completed, unfinished=unfinished, follow_ups=follow_ups))
+
+    with mock.patch.object(claim, "claim_jobs", claim_jobs), mock.patch.object(finish, "finish_jobs", finish_jobs):
+        yield
+
+
+def _crash_for_free(*args: Any) -> endings.Ending:
+    return endings.ending_of_lost(*args)._replace(give_back=1)
+
+
+def _release_charged(end: p.Unfinished) -> endings.Ending:
+    found = endings.ending_of(end)
+    return found._replace(give_back=0) if end.event is Event.RELEASE else found
+
+
+def _follow_ups_of_anybody(tx: Tx, params: p.FinishJobs) -> list[int]:
+    enqueue.enqueue_jobs(tx, [job for _, job in params.follow_ups])
+    return _real_finish(tx, msgspec.structs.replace(params, follow_ups=()))
+
+
+_real_finish = finish.finish_jobs
+
+
+def _left_out(self: SqliteTransaction, operation: Callable[[Tx], Any]) -> list[int]:
+    return []
+
+
+async def _given_up(self: Finisher, batch: p.FinishJobs) -> object:
+    """Outcomes are handed in once: what an outage does to them is not seen to."""
+    try:
+        return await self._store.finish_jobs(batch)
+    except Exception:
+        return [*(one.token for one in batch.completed), *(one.token for one in batch.unfinished)]
+
+
+# Enqueueing
+
+
+def _every_enqueue_stored(tx: Tx, jobs: list[p.NewJob], *more: Any) -> list[p.Enqueued]:
+    """An id that is stored already is taken for another job's."""
+    known = set(tx.array("stored_before", ids=as_json([job.id for job in jobs]), last_job=2**62))
+    fresh = [
+        msgspec.structs.replace(job, id=str(uuid.uuid5(uuid.UUID(job.id), str(tx.now)))) if job.id in known else job
+        for job in jobs
+    ]
+    stored = _real_enqueue(tx, fresh, *more)
+    return [
+        p.Enqueued(job.id, True) if new.id == one.id else new for job, one, new in zip(jobs, fresh, stored, strict=True)
+    ]
+
+
+_real_enqueue = enqueue.enqueue_jobs
+
+# Leading
+
+
+def _lead_for_all(tx: Tx, lead: p.LeadStore) -> p.Leadership:
+    found = coordinate_lead(tx, lead)
+    return found if lead.lease is None else msgspec.structs.replace(found, acting=True, free_in=lead.lease)
+
+
+coordinate_lead = coordinate.lead_store
+
+
+SAFEGUARDS: dict[str, Safeguard] = {
+    one.name: one
+    for one in (
+        Safeguard("the fence at finish", _finish_by_job, 0),
+        Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 0),
+        Safeguard("one job per unique key", _replaced((enqueue, "_held"), by=lambda *_: None), 0),
+        Safeguard(
+            "recovery of lost workers' jobs",
+            _replaced((workers, "recover_jobs"), by=lambda *_: p.Recovered([], [])),
+            0,
+        ),
+        Safeguard("a crash costs an attempt", _replaced((workers, "ending_of_lost"), by=_crash_for_free), 0),
+        Safeguard("a release costs none", _replaced((finish, "ending_of"), by=_release_charged), 0),
+        Safeguard(
+            "a cancel wins",
+            _without_words(
+                "lease.cancel",
+                "complete_jobs",
+                "end_jobs",
+                "return_jobs",
+                "ready_returned_jobs",
+                "schedule_returned_jobs",
+                "explain_ended_jobs",
+                "record_unfinished",
+                "save_results",
+            ),
+            0,
+        ),
+        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 0),
+        Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
+        Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 0),
+        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 0),
+        Safeguard("one leader", _replaced((coordinate, "lead_store"), by=_lead_for_all), 0),
+        Safeguard(
+            "the check of the leader's term",
+            _replaced((coordinate, "check_term"), (workers, "check_term"), (operate, "check_term"), by=lambda *_: None),
+            0,
+        ),
+        Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
+    )
+}

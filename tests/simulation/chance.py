@@ -1,0 +1,42 @@
+"""All chance of a run comes from its seed: also what the library draws by itself."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
+from penstock.domain import ids
+
+
+@contextmanager
+def chance_from(seed: int) -> Iterator[None]:
+    """Within the block, jitter and job ids are drawn from the seed."""
+    sources = random.Random(f"{seed} ids")
+    before = random.getstate()
+    random.seed(f"{seed} jitter")
+
+    def new_source() -> str:
+        half = f"{sources.getrandbits(62) | 1 << 63:016x}"
+        return f"-{half[:4]}-{half[4:]}"
+
+    try:
+        with mock.patch.object(ids, "_new_source", new_source):
+            yield
+    finally:
+        random.setstate(before)
+
+
+@contextmanager
+def quiet(loud: bool = False) -> Iterator[None]:
+    """Workers in trouble log a lot, and nobody reads it; `loud` shows everything."""
+    logger = logging.getLogger("penstock")
+    level, propagate = logger.level, logger.propagate
+    logger.setLevel(logging.DEBUG if loud else logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.propagate = propagate

@@ -1,0 +1,113 @@
+"""Processes that enqueue, cancel and operate, and what they do when they do not know what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import msgspec
+
+from penstock import AlreadyRetried, CommitUncertain, EnqueueUncertain, JobCall, StoreError, UnknownJob
+from penstock.store.params import CancelJob, DeadFilter, ListDead, RecoverJobs, RetryDead
+from tests.simulation.jobs import bind
+from tests.simulation.orders import Order
+from tests.simulation.process import Process, Surroundings
+from tests.simulation.weather import STALE_SECONDS
+
+T = TypeVar("T")
+
+PAUSE_SECONDS = 0.3
+LOOK_SECONDS = 2.0
+
+
+class ClientProcess(Process):
+    """Enqueues what was ordered. One that takes the place of another begins where that one was."""
+
+    def __init__(self, name: str, orders: list[Order], around: Surroundings) -> None:
+        super().__init__(name, around)
+        self.orders = orders
+        self._cancelling: set[asyncio.Task[None]] = set()
+
+    async def main(self) -> None:
+        while self.orders:
+            await asyncio.sleep(max(0.0, self.orders[0].at - self.loop.time()))
+            ids = await self._send(self.orders[0])
+            order = self.orders.pop(0)
+            if ids and order.cancelled_after is not None:
+                self._begin_cancel(ids[0], order.cancelled_after)
+        while self._cancelling:
+            await asyncio.wait(list(self._cancelling))
+
+    async def _send(self, order: Order) -> list[str]:
+        """Until it is known to be stored. With the ids of the first try, it is stored once."""
+        calls = self._calls(order)
+        while True:
+            try:
+                return [handle.id for handle in await self.client.aenqueue(calls, None)]
+            except EnqueueUncertain as error:
+                if order.ids is None and self.random.random() < 0.2:
+                    return []  # Somebody who does not care.
+                calls = [with_id(call, job_id) for call, job_id in zip(calls, error.ids, strict=True)]
+            except StoreError:
+                pass  # Nothing was stored: the next try may use the same ids or others.
+            await asyncio.sleep(PAUSE_SECONDS * self.random.random())
+
+    def _calls(self, order: Order) -> list[JobCall[object]]:
+        calls = [bind(item.kind, item.args, item.options) for item in order.items]
+        if order.ids is None:
+            return calls
+        return [with_id(call, job_id) for call, job_id in zip(calls, order.ids, strict=True)]
+
+    def _begin_cancel(self, job_id: str, seconds: float) -> None:
+        task = self.loop.create_task(self._cancel(job_id, seconds))
+        self._cancelling.add(task)
+        task.add_done_callback(self._cancelling.discard)
+
+    async def _cancel(self, job_id: str, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await until_known(lambda: self.store.cancel_job(CancelJob(job_id)))
+
+
+class OperatorProcess(Process):
+    """A person who retries dead letters, and now and then looks for lost workers by hand."""
+
+    async def main(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS * self.random.uniform(0.5, 1.5))
+            try:
+                await self._look()
+            except StoreError:
+                continue  # A person tries again later.
+
+    async def _look(self) -> None:
+        page = await self.store.list_dead(ListDead(limit=5))
+        if page.jobs and self.random.random() < 0.5:
+            dead = self.random.choice(page.jobs)
+            await self._retry(dead.id)
+        if self.random.random() < 0.3:
+            await self.store.recover_jobs(RecoverJobs(STALE_SECONDS))
+
+    async def _retry(self, job_id: str) -> None:
+        new_id = str(uuid.UUID(int=self.random.getrandbits(128), version=4))
+        params = RetryDead(filter=DeadFilter(ids=(job_id,)), new_ids=[new_id])
+        try:
+            await until_known(lambda: self.store.retry_dead(params))
+        except (AlreadyRetried, UnknownJob):
+            pass  # The first try was stored after all, or somebody else was quicker.
+
+
+def with_id(call: JobCall[object], job_id: str) -> JobCall[object]:
+    return msgspec.structs.replace(call, job_id=job_id)
+
+
+async def until_known(ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask until there is an answer. Only for what may be done twice."""
+    while True:
+        try:
+            return await ask()
+        except CommitUncertain:
+            await asyncio.sleep(PAUSE_SECONDS)
+        except StoreError:
+            await asyncio.sleep(PAUSE_SECONDS / 2)

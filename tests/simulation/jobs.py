@@ -1,0 +1,124 @@
+"""The program that is simulated: job types whose handlers wait, fail, hang, die, follow each other and pay.
+
+It is declared once; the process in which a handler runs is its resource (ctx.resources).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import msgspec
+
+from penstock import App, BatchContext, Context, Exponential, Failed, JobCall
+from penstock.jobtype import JobType
+from penstock.store.contract import Transaction
+
+POISON = '{"seconds": "soon"}'
+EFFECTS = "CREATE TABLE IF NOT EXISTS effects (job TEXT NOT NULL, token INTEGER NOT NULL)"
+EFFECTS_READ = "SELECT job, token FROM effects ORDER BY rowid"
+BACKOFF = Exponential(0.2, cap=1.0)
+
+
+class Host(Protocol):
+    """The process in which the handlers run."""
+
+    def begins(self, job: Context) -> None:
+        """A handler was called for this job."""
+        ...
+
+    def kill(self) -> None:
+        """The process dies at once."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[Transaction]: ...
+
+
+program = App("sqlite:///never-opened.db")
+
+
+def _begin(ctx: Context) -> Host:
+    host: Host = ctx.resources
+    host.begins(ctx)
+    return host
+
+
+@program.job(attempts=4, backoff=BACKOFF, timeout=8.0)
+async def work(ctx: Context, seconds: float, fails: int = 0) -> float:
+    _begin(ctx)
+    ctx.report(10)
+    await asyncio.sleep(seconds)
+    ctx.report(90, phase="nearly")
+    if ctx.attempt <= fails:
+        raise RuntimeError(f"attempt {ctx.attempt} fails")
+    return seconds
+
+
+@program.job(attempts=3, backoff=BACKOFF)
+async def chain(ctx: Context, seconds: float, links: int) -> None:
+    _begin(ctx)
+    await asyncio.sleep(seconds)
+    ctx.enqueue(work.bind(seconds=seconds) if links == 0 else chain.bind(seconds=seconds, links=links - 1))
+
+
+@program.job(attempts=3, backoff=BACKOFF)
+async def deadly(ctx: Context, seconds: float, deaths: int) -> None:
+    host = _begin(ctx)
+    await asyncio.sleep(seconds)
+    if ctx.attempt <= deaths:
+        host.kill()
+        await asyncio.get_running_loop().create_future()
+
+
+@program.job(attempts=2, backoff=BACKOFF, timeout=0.5)
+async def stubborn(ctx: Context, seconds: float) -> None:
+    """Takes its time when it is told to stop."""
+    _begin(ctx)
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        await asyncio.sleep(seconds)
+        raise
+
+
+@program.job(attempts=4, backoff=BACKOFF)
+async def pay(ctx: Context, seconds: float) -> None:
+    """Its effect and its completion are one transaction."""
+    host = _begin(ctx)
+    await asyncio.sleep(seconds)
+    with host.transaction() as tx:
+        tx.execute("INSERT INTO effects (job, token) VALUES (?, ?)", (ctx.id, ctx.token))
+        await ctx.afinish_in(tx)
+
+
+@program.job(attempts=4, backoff=BACKOFF)
+async def charge(ctx: Context, seconds: float, fails: int) -> None:
+    """Its effect is outside of the store, and begun once."""
+    _begin(ctx)
+    await ctx.aonce("charge", lambda: asyncio.sleep(seconds, 1))
+    if ctx.attempt <= fails:
+        raise RuntimeError(f"attempt {ctx.attempt} fails after its effect")
+
+
+@program.batch_job(size=4, wait=0.05, attempts=3, backoff=BACKOFF)
+async def pack(ctx: BatchContext, items: list[int]) -> Sequence[int | Failed]:
+    for job in ctx.jobs:
+        _begin(job)
+    await asyncio.sleep(0.01 * len(items))
+    return [Failed(RuntimeError("odd")) if item % 7 == 3 else item for item in items]
+
+
+TYPES: dict[str, JobType[Any, Any, Any, Any]] = {
+    one.name: one for one in (work, chain, deadly, stubborn, pay, charge, pack)
+}
+
+
+def bind(kind: str, args: dict[str, Any], options: dict[str, Any]) -> JobCall[Any]:
+    """A call of one of the types; `poison` is a payload that no handler can read."""
+    if kind == "poison":
+        call: JobCall[Any] = work.using(**options).bind(seconds=0.0)
+        return msgspec.structs.replace(call, payload=POISON)
+    bound: JobCall[Any] = TYPES[kind].using(**options).bind(**args)
+    return bound

@@ -1,0 +1,81 @@
+"""Runs one seed from its number alone, and says what was wrong with it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.checker.check import violations
+from tests.checker.events import to_line
+from tests.checker.history import History
+from tests.checker.report import report
+from tests.checker.rules import Bounds, Case
+from tests.simulation.chance import chance_from, quiet
+from tests.simulation.loop import Deadlock, Standstill
+from tests.simulation.sometimes import count_happened
+from tests.simulation.world import World
+
+Ablation = Callable[[], AbstractContextManager[object]]
+"""Takes a safeguard away for the length of a block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a seed. `trouble` is empty when every promise was kept, else the report for a person."""
+
+    seed: int
+    trouble: str
+    history: bytes
+    jobs: int
+    virtual_seconds: float
+    happened: Counter[str]
+
+    @property
+    def verdict(self) -> str:
+        """The trouble in one line."""
+        return self.trouble.splitlines()[0] if self.trouble else ""
+
+
+def run_seed(seed: int, without: Ablation = nullcontext, loud: bool = False) -> Outcome:
+    """The same seed gives the same history, byte for byte, unless the code has changed."""
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-simulation-") as folder,
+        chance_from(seed),
+        quiet(loud),
+        without(),
+    ):
+        world = World(seed, Path(folder))
+        try:
+            return _outcome(world)
+        finally:
+            world.close()
+
+
+def _outcome(world: World) -> Outcome:
+    try:
+        world.run()
+    except (Deadlock, Standstill) as error:
+        world.problems.append(f"{type(error).__name__}: {error}")
+    truth = world.truth()
+    history = History(world.events)
+    case = Case(history, truth, bounds_of(world))
+    found = violations(case)
+    parts = [f"PROBLEM: {problem}" for problem in world.problems]
+    if found:
+        parts.insert(0, report(case, found))
+    return Outcome(
+        seed=world.seed,
+        trouble="\n".join([*parts, f"  replay:  make simulate SEED={world.seed}"] if parts else []),
+        history=b"".join(map(to_line, world.events)),
+        jobs=len(truth.jobs),
+        virtual_seconds=world.time.now,
+        happened=count_happened(history, truth),
+    )
+
+
+def bounds_of(world: World) -> Bounds:
+    return Bounds(once=frozenset({"pay"}), pickup_us=world.pickup_us)

@@ -1,0 +1,202 @@
+"""One seed: three workers, two clients and an operator on one store; chaos, then healing, draining and an exam."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.errors import WorkerRefused
+from penstock.domain.job import FINAL
+from penstock.store.sqlite.store import SqliteStore
+from tests.checker.events import Event
+from tests.checker.truth import Truth, read_truth
+from tests.simulation.clients import ClientProcess, OperatorProcess
+from tests.simulation.clock import TrueClock
+from tests.simulation.jobs import EFFECTS, EFFECTS_READ
+from tests.simulation.loop import Time, VirtualLoop
+from tests.simulation.nemesis import Nemesis
+from tests.simulation.orders import Item, Order, draw_orders
+from tests.simulation.process import SLOTS, Process, Surroundings, WorkerProcess, is_expected
+from tests.simulation.weather import CALM, draw_weather
+
+WORKERS = 3
+CLIENTS = 2
+JOBS_MIN, JOBS_MAX = 60, 140
+CHAOS_SECONDS_MIN, CHAOS_SECONDS_MAX = 4.0, 10.0
+DRAIN_SECONDS_MAX = 60.0
+STOP_SECONDS_MAX = 60.0
+LOOK_SECONDS = 0.25
+EXAM_SECONDS = 0.5
+PICKUP_SECONDS_MAX = 15.0
+"""Where nothing happens but deaths: staleness, the leader's lease, the intervals, the backoff, and busy slots."""
+
+
+class World:
+    """Everything that happens in one seed. `problems` are what no checker of histories would see."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.seed = seed
+        self._random = Random(f"{seed} world")
+        self._weather = draw_weather(self._random)
+        self._chaos_seconds = self._random.uniform(CHAOS_SECONDS_MIN, CHAOS_SECONDS_MAX)
+        self.events: list[Event] = []
+        self.problems: list[str] = []
+        self.time = Time(Random(f"{seed} order"))
+        self._loop = VirtualLoop(self.time, "world")
+        clock = TrueClock(self.time)
+        self.store = SqliteStore(str(folder / "jobs.db"), synchronous="normal", clock=clock)
+        self._around = Surroundings(
+            seed=seed, path=folder / "jobs.db", time=self.time, clock=clock, outside=self._loop, weather=self._weather,
+            events=self.events, ended=self._ended,
+        )  # fmt: skip
+        self._processes: list[Process] = []
+        self._closing = False
+        with self.store.transaction() as tx:
+            tx.execute(EFFECTS)
+
+    def run(self) -> None:
+        """From the first start to the last stop."""
+        story = self._loop.create_task(self._story())
+        try:
+            self.time.run(story.done)
+            story.result()
+        finally:
+            self._closing = True
+            story.cancel()
+            self._bury_all()
+        self.problems += [f"{one.name}: {error}" for one in self._processes for error in one.loop.errors]
+        self.problems += [f"the world: {error}" for error in self._loop.errors]
+
+    @property
+    def pickup_us(self) -> int | None:
+        """How soon a dead worker's jobs must be taken up, where the store can always be reached."""
+        return int(PICKUP_SECONDS_MAX * MICROSECONDS) if self._weather.only_deaths else None
+
+    def truth(self) -> Truth:
+        """What the store holds now."""
+        with self.store.transaction() as tx:
+            effects = [(str(job), int(str(token))) for job, token in tx.execute(EFFECTS_READ)]
+        return read_truth(self.store, effects)
+
+    def close(self) -> None:
+        for one in self._processes:
+            one.close()
+        self.store.close()
+
+    # Who lives
+
+    def living(self) -> list[Process]:
+        return [one for one in self._processes if not one.over]
+
+    def _start(self, process: Process) -> None:
+        self._processes.append(process)
+        process.start()
+
+    def _start_worker(self, number: int, times: int) -> None:
+        name = f"worker-{number}" if times == 0 else f"worker-{number}.{times}"
+        worker_id = f"worker-{number}" if self._weather.own_ids else name
+        self._start(WorkerProcess(name, worker_id, self._around))
+
+    def _ended(self, process: Process) -> None:
+        """Another takes its place after a moment, as a supervisor would see to it."""
+        if not is_expected(process.error):
+            self.problems.append(f"{process.name} ended with {process.error!r}")
+        if not self._closing:
+            refused = isinstance(process.error, WorkerRefused)
+            self._loop.call_later(self._random.uniform(0.5 if refused else 0.05, 1.0), self._replace, process)
+
+    def _replace(self, process: Process) -> None:
+        number, _, times = process.name.partition("-")[2].partition(".")
+        again = int(times or 0) + 1
+        if self._closing:
+            return
+        if isinstance(process, WorkerProcess):
+            self._start_worker(int(number), again)
+        elif isinstance(process, ClientProcess) and process.orders:
+            self._start(ClientProcess(f"client-{number}.{again}", process.orders, self._around))
+
+    # The story
+
+    async def _story(self) -> None:
+        for number in range(1, WORKERS + 1):
+            self._start_worker(number, 0)
+        for number in range(1, CLIENTS + 1):
+            jobs = self._random.randint(JOBS_MIN, JOBS_MAX) // CLIENTS
+            orders = draw_orders(self._random, jobs, 0.8 * self._chaos_seconds)
+            self._start(ClientProcess(f"client-{number}", orders, self._around))
+        operator = OperatorProcess("operator-1", self._around)
+        self._start(operator)
+        nemesis = Nemesis(self._weather, self._random, self)
+        reigns = [self._loop.create_task(reign) for reign in nemesis.reigns()]
+        await asyncio.sleep(self._chaos_seconds)
+        for reign in reigns:
+            reign.cancel()
+        operator.kill()
+        self._heal()
+        await self._until(self._drained, "the jobs to end", DRAIN_SECONDS_MAX)
+        await self._examine()
+        await self._stop_all()
+
+    def _heal(self) -> None:
+        self._around.weather = replace(CALM, own_ids=self._weather.own_ids)
+        for one in self.living():
+            one.line.calm_down()
+            one.resume()
+
+    def _drained(self) -> bool:
+        """Whether everything was enqueued and has ended."""
+        if any(isinstance(one, ClientProcess) and (one.orders or not one.over) for one in self._processes):
+            return False
+        if not all(one.line.is_clear for one in self.living()):
+            return False
+        return all(one.state in FINAL for one in self.store.count_jobs().wait())
+
+    def _staffed(self) -> bool:
+        """Whether every worker is at its place: none was killed a moment ago, or is refused because of that."""
+        registered = {event.process for event in self.events if event.op == "register" and event.phase == "ok"}
+        workers = [one for one in self.living() if isinstance(one, WorkerProcess) and one.name in registered]
+        return len(workers) == WORKERS
+
+    async def _examine(self) -> None:
+        """Every worker must still be of use: there is enough to do for all of them at once."""
+        await self._until(self._staffed, "all workers to be back", DRAIN_SECONDS_MAX)
+        items = tuple(Item("work", {"seconds": EXAM_SECONDS}) for _ in range(2 * SLOTS * WORKERS))
+        begun = len(self.events)
+        self._start(ClientProcess("client-exam", [Order(0.0, items, None, None)], self._around))
+        await self._until(self._drained, "the last jobs to end", DRAIN_SECONDS_MAX)
+        took_part = {event.process for event in self.events[begun:] if event.op == "run"}
+        idle = [one.name for one in self.living() if isinstance(one, WorkerProcess) and one.name not in took_part]
+        if idle:
+            self.problems.append(f"{', '.join(idle)} did not take any of {len(items)} jobs of {EXAM_SECONDS} s")
+
+    async def _stop_all(self) -> None:
+        self._closing = True
+        for one in self.living():
+            if isinstance(one, WorkerProcess):
+                one.stop()
+        await self._until(lambda: not self.living(), "the workers to stop", STOP_SECONDS_MAX)
+
+    async def _until(self, condition: Callable[[], bool], what: str, seconds: float) -> None:
+        end = self.time.now + seconds
+        while not condition():
+            if self.time.now > end:
+                self.problems.append(f"waited in vain for {what}, {seconds:.0f} s after all was well again")
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _bury_all(self) -> None:
+        """End what is left of all code, so that nothing of it lingers in this real process."""
+        while left := [task for one in self._processes for task in one.bury()]:
+            self.time.run(partial(_all_done, left))
+
+
+def _all_done(tasks: list[asyncio.Task[Any]]) -> bool:
+    while tasks and tasks[-1].done():
+        del tasks[-1]
+    return not tasks
