@@ -11,6 +11,7 @@ import pytest
 
 from penstock.domain.errors import PenstockError, UnknownJob, WorkerRefused
 from penstock.domain.job import Job
+from penstock.domain.options import NO_RESOURCES
 from penstock.store import params as p
 from penstock.store.call import Call
 from penstock.store.contract import Store
@@ -31,6 +32,18 @@ METHODS: dict[str, tuple[type, Callable[[Store, World, int], Call[Any]]]] = {
     ),
     "heartbeat_worker": (p.Heartbeat, lambda s, w, session: s.heartbeat_worker(p.HeartbeatWorker(session))),
     "read_signals": (p.Signals, lambda s, w, session: s.read_signals(p.ReadSignals(session, []))),
+    "lead_store": (p.Leadership, lambda s, w, session: s.lead_store(p.LeadStore(session, 10.0))),
+    "give_back_jobs": (p.GivenBack, lambda s, w, _: s.give_back_jobs(p.GiveBackJobs(300.0))),
+    "expire_jobs": (type(None), lambda s, w, _: s.expire_jobs(p.ExpireJobs())),
+    "fail_unroutable": (
+        list,
+        lambda s, w, _: s.fail_unroutable(
+            p.FailUnroutable(type="t", queue="q", capability="c", resources=NO_RESOURCES, reason="none")
+        ),
+    ),
+    "mark_workers": (type(None), lambda s, w, session: s.mark_workers(p.MarkWorkers([session]))),
+    "begin_once": (p.Once, lambda s, w, _: s.begin_once(p.BeginOnce(1, "key"))),
+    "end_once": (bool, lambda s, w, _: s.end_once(p.EndOnce(1, "key"))),
     "recover_jobs": (p.Recovered, lambda s, w, _: s.recover_jobs(p.RecoverJobs(STALE_AFTER))),
     "list_workers": (list, lambda s, w, _: s.list_workers()),
     "read_types": (dict, lambda s, w, _: s.read_types()),

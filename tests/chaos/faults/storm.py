@@ -109,7 +109,7 @@ class PostgresStorm(Storm):
             self._place.server.start()
 
 
-@fault(row=23)
+@fault(row=23, short=False)
 def storm(stage: Stage) -> None:
     """Workers and clients are killed, stopped and frozen, the network fails and the server crashes, all at once."""
     stage.bounds = replace(stage.bounds, pickup_us=None, claims_undone=stage.place.engine == "postgresql")
