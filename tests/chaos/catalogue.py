@@ -33,7 +33,6 @@ ROWS = {
     20: "the leader dies, or is stopped and continued",
     21: "a job is cancelled or deleted while it runs",
     22: "old and new code on one schema",
-    23: "all of it at once",
 }
 
 ELSEWHERE = {

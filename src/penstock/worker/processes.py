@@ -16,6 +16,9 @@ from penstock.worker.outage import Patience
 from penstock.worker.run import Unit
 from penstock.worker.spawned import LEAVE_SECONDS, Child, Ended
 
+BEGIN_TRIES = 5
+"""A first child that is killed before it is ready says nothing about the app: the system may be short of memory."""
+
 Began = Callable[[Any], None]
 
 
@@ -35,7 +38,10 @@ class Processes:
 
     async def open(self) -> None:
         """Start all children, and come back when the first is ready: an app that no child can load is an error here."""
-        first = await self._spawn()
+        for _ in range(BEGIN_TRIES):
+            first = await self._spawn()
+            if not first.was_killed:
+                break
         if first.problem is not None:
             await self.close()
             raise ConfigError(f"the process handlers of this app cannot run: {first.problem}")

@@ -60,6 +60,11 @@ class Child(asyncio.Protocol):
         """Why it could not begin."""
         self.gone = asyncio.Event()
 
+    @property
+    def was_killed(self) -> bool:
+        """Whether a signal ended it."""
+        return self._code is not None and self._code < 0
+
     async def start(self, first: Start) -> None:
         """Spawn it, and wait until it is ready or has failed."""
         transport, _ = await self._loop.create_unix_connection(lambda: self, sock=self._spawn())
