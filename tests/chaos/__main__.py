@@ -62,10 +62,10 @@ def chosen(
     """The runs: what was named in whatever size, and of the rest what is worth its time in this one."""
     exact = {fault.name for fault in faults} & {name}
     for fault in faults:
-        wanted = fault.short if size is SHORT else fault.full
         named = fault.name == name if exact else name is not None and fault.name.startswith(name)
-        if named or (name is None and wanted):
-            yield from ((fault, one) for one in fault.engines if engine in (None, one))
+        worth = fault.short if size is SHORT else fault.full
+        engines = fault.engines if named else worth if name is None else ()
+        yield from ((fault, one) for one in engines if engine in (None, one))
 
 
 def carried_out(console: Console, runs: list[tuple[Fault, EngineName]], size: Size, seed: int) -> Iterator[Outcome]:

@@ -16,7 +16,7 @@ from tests.chaos.program.role import Role
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60.0
-TAIL_LINES = 40
+TAIL_LINES = 25
 STARTED = "started:"
 
 Kind = Literal["worker", "client"]
@@ -32,7 +32,7 @@ def until(condition: Callable[[], object], what: str, seconds: float = PATIENCE_
     while not condition():
         if time.monotonic() > end:
             raise Broken(f"did not happen within {seconds:g} s: {what}")
-        time.sleep(0.01)
+        time.sleep(0.02)
 
 
 class Actor:
@@ -44,6 +44,7 @@ class Actor:
         self.name = role.name
         self.log = folder / f"{role.name}.log"
         self.paused = False
+        self._started = False
         self.ending = False
         """Whether its end is our doing."""
         with self.log.open("wb") as output:
@@ -75,7 +76,8 @@ class Actor:
 
     @property
     def started(self) -> bool:
-        return self.said(STARTED)
+        self._started = self._started or self.said(STARTED)
+        return self._started
 
     def wait_started(self) -> None:
         until(lambda: self.started or self.code is not None, f"{self.name} starts")

@@ -33,6 +33,7 @@ ROWS = {
     20: "the leader dies, or is stopped and continued",
     21: "a job is cancelled or deleted while it runs",
     22: "old and new code on one schema",
+    23: "all of it at once",
 }
 
 ELSEWHERE = {
@@ -43,14 +44,14 @@ ELSEWHERE = {
 
 @dataclass(frozen=True)
 class Fault:
-    """`run` does all of it, on a stage that is ready. `short` and `full` say in which sizes it is worth its time."""
+    """`run` does all of it, on a stage that is ready. `short` and `full`: the engines where that size is worth it."""
 
     name: str
     row: int
     run: Callable[[Stage], None]
     engines: tuple[EngineName, ...]
-    short: bool
-    full: bool
+    short: tuple[EngineName, ...]
+    full: tuple[EngineName, ...]
 
     @property
     def story(self) -> str:
@@ -61,12 +62,18 @@ FAULTS: dict[str, Fault] = {}
 
 
 def fault(
-    row: int, *, engines: tuple[EngineName, ...] = ENGINES, name: str = "", short: bool = True, full: bool = True
+    row: int,
+    *,
+    engines: tuple[EngineName, ...] = ENGINES,
+    name: str = "",
+    short: tuple[EngineName, ...] | None = None,
+    full: tuple[EngineName, ...] | None = None,
 ) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
     """Enter a function into the catalogue, by its own name unless another is given."""
 
     def enter(run: Callable[[Stage], None]) -> Callable[[Stage], None]:
-        found = Fault(name or run.__name__.replace("_", "-"), row, run, engines, short, full)
+        called = name or run.__name__.replace("_", "-")
+        found = Fault(called, row, run, engines, engines if short is None else short, engines if full is None else full)
         if found.name in FAULTS:
             raise ValueError(f"two faults are called {found.name}: rename one")
         FAULTS[found.name] = found

@@ -1,4 +1,4 @@
-"""The server of all short runs, and the seed of this session: given by PENSTOCK_CHAOS_SEED, or drawn."""
+"""The server of all short runs, and the seed of this session: given by CHAOS_SEED, or drawn."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def server() -> Iterator[Callable[[], Server]]:
 
 @pytest.fixture(scope="session")
 def seed() -> int:
-    given = os.environ.get("PENSTOCK_CHAOS_SEED")
+    given = os.environ.get("CHAOS_SEED")
     return int(given) if given else random.SystemRandom().randint(1, 999_999)

@@ -100,7 +100,9 @@ class PostgresPlace:
         return address if port is None else address.replace(f":{self.server.port}/", f":{port}/")
 
     def writable(self) -> bool:
-        return True
+        """A process that stands still inside a transaction keeps its locks."""
+        held = "state LIKE 'idle in transaction%' AND application_name = 'penstock'"
+        return self.rows(f"SELECT count(*) FROM pg_stat_activity WHERE {held}") == [(0,)]
 
     def damage(self) -> str | None:
         """A crash of the server is repaired by itself; what it cannot repair it says while the jobs are read."""

@@ -69,9 +69,9 @@ def story(fault: Fault, engine: EngineName, error: Exception, stage: Stage) -> s
 
 
 def _worth_showing(actors: list[Actor]) -> list[Actor]:
-    """Those that ended badly, else the last ones."""
+    """Those that ended badly, else the last ones that had something to say."""
     odd = [actor for actor in actors if actor.died_by_itself]
-    return (odd or actors)[-LOGS_SHOWN:]
+    return (odd or [actor for actor in actors if actor.tail])[-LOGS_SHOWN:]
 
 
 def _log(actor: Actor) -> str:

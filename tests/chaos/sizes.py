@@ -51,4 +51,4 @@ class Size:
 
 
 FULL = Size("full", jobs=500, seconds=12.0, lease=2.0, recovery=0.5, lead=1.5, rounds=6)
-SHORT = Size("short", jobs=120, seconds=3.0, lease=1.2, recovery=0.25, lead=0.75, rounds=2)
+SHORT = Size("short", jobs=60, seconds=1.5, lease=1.2, recovery=0.25, lead=0.75, rounds=2)

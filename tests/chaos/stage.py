@@ -1,4 +1,4 @@
-"""The stage of one run: its processes, its store, and the way from harm to a checked history."""
+"""The stage of one run: its store and its processes, what is done to them, and the way back."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from penstock import App, StoreError
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.job import FINAL, State
 from penstock.store.params import Count
-from tests.chaos.actors import Actor, Broken, Kind, until
+from tests.chaos.actors import Actor, Broken, until
+from tests.chaos.cast import Cast
 from tests.chaos.figures import Figures
-from tests.chaos.load import AT_LEAST_ONCE, EXACT, Plan, dealt, standard_load, write_plans
+from tests.chaos.load import AT_LEAST_ONCE, EXACT, Plan, standard_load
 from tests.chaos.places import Place, prepare
-from tests.chaos.program.role import Role
 from tests.chaos.sizes import Size
 from tests.checker.recording import Log, RecordingStore
 from tests.checker.rules import Bounds
@@ -32,17 +32,15 @@ LATE_SECONDS = 10.0
 T = TypeVar("T")
 
 
-class Stage:
-    """Workers have numbers from 1 on; one that is started again keeps its number and gets a new name."""
+class Stage(Cast):
+    """Where a fault does its harm, and from which nothing is left at the end."""
 
     def __init__(self, place: Place, size: Size, seed: int, luck: str, replay: str, folder: Path) -> None:
         """`luck` is what all chance in this run is drawn from: the seed and the name of the run."""
-        self.place = place
-        self.size = size
+        super().__init__(place, size, folder)
         self.seed = seed
         self.replay = replay
         self.dice = Random(luck)
-        self.folder = folder
         self.log = Log(folder, "harness")
         self.store = prepare(place)
         self.recorded = RecordingStore(self.store, self.log)
@@ -52,16 +50,11 @@ class Stage:
             pickup_us=int((size.bound + LATE_SECONDS) * MICROSECONDS), once=EXACT, at_least_once=AT_LEAST_ONCE
         )
         self.figures = Figures()
-        self.plans: dict[str, Plan] = {}
-        self.workers: dict[int, Actor] = {}
-        self.clients: dict[int, Actor] = {}
-        self.actors: list[Actor] = []
         self.healing: list[Callable[[], None]] = []
         """What ends the harm; called before the drain."""
         self._at_end = ExitStack()
         self.on_crash: Callable[[Actor], object] = self.again
         """What to do when a process has ended itself at a crash point."""
-        self._changes: dict[str, dict[str, Any]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +75,7 @@ class Stage:
         """Something that is there until the end."""
         return self._at_end.enter_context(what)
 
-    # Starting
+    # The load
 
     def begin(self, plans: list[Plan] | None = None, **role: Any) -> None:
         """The standard load: workers that have started, and clients that begin to enqueue."""
@@ -92,54 +85,11 @@ class Stage:
             worker.wait_started()
         self.enqueue(standard_load(self.dice, self.size.jobs) if plans is None else plans)
 
-    def start_worker(self, number: int, *, wait: bool = True, settings: dict[str, Any] | None = None,
-                     **role: Any) -> Actor:  # fmt: skip
-        """`settings` are changed ones of a worker, `role` changed fields of its role; both are remembered."""
-        self._changes[f"worker-{number}"] = {"settings": self.size.settings(**(settings or {})), **role}
-        worker = self.workers[number] = self._start("worker", number)
-        if wait:
-            worker.wait_started()
-        return worker
-
-    def enqueue(self, plans: list[Plan], **role: Any) -> None:
-        """Clients that share these jobs out: every second one is async code."""
-        self.plans |= {plan.id: plan for plan in plans}
-        parcels = len({plan.parcel for plan in plans})
-        pause = self.size.seconds * self.size.clients / max(1, parcels)
-        for number, hand in enumerate(dealt(plans, self.size.clients), len(self.clients) + 1):
-            path = self.folder / f"plans-{number}.txt"
-            write_plans(path, hand)
-            fields = {"plans": str(path), "pause": pause, "at_once": 1 if number % 2 else 4}
-            self._changes[f"client-{number}"] = {**fields, **role}
-            self.clients[number] = self._start("client", number)
-
     def put(self, plans: list[Plan]) -> None:
         """Enqueue these at once, from here."""
         self.plans |= {plan.id: plan for plan in plans}
         client = self.app.client
         self.app.enqueue_many(client.call_by_name(plan.type, plan.payload, plan.given(), {}) for plan in plans)
-
-    def again(self, actor: Actor, **role: Any) -> Actor:
-        """The same process once more, after its end; a crash point is not passed on."""
-        key = f"{actor.kind}-{actor.number}"
-        self._changes[key] = {**self._changes[key], "crash": None, **role}
-        new = self._start(actor.kind, actor.number)
-        (self.workers if actor.kind == "worker" else self.clients)[actor.number] = new
-        return new
-
-    def _start(self, kind: Kind, number: int) -> Actor:
-        base = f"{kind}-{number}"
-        earlier = sum(actor.name.partition(".")[0] == base for actor in self.actors)
-        name = f"{base}.{earlier}" if earlier else base
-        fields: dict[str, Any] = {
-            "address": self.place.address(),
-            "effects": self.place.effects,
-            "orders": self.place.orders,
-        }
-        role = Role(**{**fields, **self._changes[base], "name": name, "histories": str(self.folder)})
-        actor = Actor(kind, role, self.folder)
-        self.actors.append(actor)
-        return actor
 
     # Harm
 
@@ -158,7 +108,7 @@ class Stage:
         self.log.killed(actor.name)
 
     def pause(self, actor: Actor) -> None:
-        """Stop it, but not while it holds the write lock of a file: then nobody could go on, and that is known."""
+        """Stop it, but not while it holds a lock that others need: what is between two statements keeps its locks."""
         until(lambda: self._stopped(actor), f"{actor.name} stands still without a lock")
         actor.paused = True
         self.log.paused(actor.name)

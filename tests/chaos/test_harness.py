@@ -113,7 +113,7 @@ def test_a_deleted_job_is_forgotten_whole() -> None:
 
 
 def test_the_verdict_counts_what_matters() -> None:
-    fault = Fault("f", 1, lambda stage: None, ("sqlite",), True, True)
+    fault = Fault("f", 1, lambda stage: None, ("sqlite",), (), ())
     good = Outcome(fault, "sqlite", 1, Figures(jobs=10), 1.0, None)
     bad = Outcome(fault, "sqlite", 1, Figures(jobs=10, lost=1), 1.0, "lost")
     assert verdict([good, good]).startswith("2 runs, every promise kept; 20 jobs, 0 lost")
@@ -139,7 +139,7 @@ def broken_by(harm: str, folder: Path) -> str:
             tx.execute(harm)
         settle(stage)
 
-    problem = run(Fault("tampered", 1, tampered, ("sqlite",), True, True), folder).problem
+    problem = run(Fault("tampered", 1, tampered, ("sqlite",), (), ()), folder).problem
     assert problem is not None
     assert "make chaos SEED=42 FAULT=tampered ENGINE=sqlite" in problem
     assert "the end of its log" in problem
@@ -173,7 +173,7 @@ def test_a_worker_that_ends_by_itself_is_found(tmp_path: Path) -> None:
         stage.workers[1]._process.kill()
         stage.drain()
 
-    problem = run(Fault("gone", 1, stop_behind_its_back, ("sqlite",), True, True), tmp_path).problem
+    problem = run(Fault("gone", 1, stop_behind_its_back, ("sqlite",), (), ()), tmp_path).problem
     assert problem is not None
     assert "worker-1 ended by itself, with code -9" in problem
 
@@ -185,5 +185,5 @@ def test_a_plan_that_ends_otherwise_is_found(tmp_path: Path) -> None:
         with pytest.raises(Broken, match="is completed, not dead"):
             settle(stage)
 
-    assert run(Fault("planned", 1, wrongly_planned, ("sqlite",), True, True), tmp_path).problem is None
+    assert run(Fault("planned", 1, wrongly_planned, ("sqlite",), (), ()), tmp_path).problem is None
     assert SHORT.bound > SHORT.lease

@@ -12,7 +12,7 @@ from tests.chaos.run import run_fault
 from tests.chaos.sizes import SHORT
 from tests.postgres.server import Server
 
-FAULTS = [fault for fault in all_faults() if fault.short and "postgresql" in fault.engines]
+FAULTS = [fault for fault in all_faults() if "postgresql" in fault.short]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

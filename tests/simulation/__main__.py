@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.simulation.ablations import SAFEGUARDS
-from tests.simulation.many import run_many
+from tests.simulation.many import Case, run_many
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.sometimes import SOMETIMES
 
@@ -70,7 +70,7 @@ def simulate(first: int, count: int, processes: int | None, keep_going: bool) ->
     begun, done, jobs, virtual = time.monotonic(), 0, 0, 0.0
     happened: Counter[str] = Counter()
     failed: list[Outcome] = []
-    for outcome in _with_bar(run_many(range(first, first + count), processes=processes), count, "seeds"):
+    for outcome in _with_bar(run_many(map(Case, range(first, first + count)), processes), count, "seeds"):
         done, jobs, virtual = done + 1, jobs + outcome.jobs, virtual + outcome.virtual_seconds
         happened.update(outcome.happened)
         if outcome.trouble:
@@ -92,7 +92,8 @@ def ablate(names: list[str], processes: int | None) -> int:
     table = Table("taken away", "first seed that notices", "what it says")
     missed = 0
     for name in names:
-        with closing(run_many(range(ABLATION_SEEDS_MAX), name, processes)) as seeds:
+        cases = (Case(seed, name) for seed in range(ABLATION_SEEDS_MAX))
+        with closing(run_many(cases, processes)) as seeds:
             caught = next((one for one in _with_bar(seeds, ABLATION_SEEDS_MAX, name) if one.trouble), None)
         if caught is None:
             missed += 1

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from penstock import App, BatchContext, Context, Exponential, Failed, JobCall
+from penstock import App, BatchContext, Context, Exponential, Failed, Handler, JobCall
 from penstock.jobtype import JobType
 from penstock.store.contract import Transaction
 
@@ -27,6 +27,10 @@ class Host(Protocol):
 
     def begins(self, job: Context) -> None:
         """A handler was called for this job."""
+        ...
+
+    def told(self, job: Context, hook: str) -> None:
+        """A hook was called: what it says must be stored."""
         ...
 
     def kill(self) -> None:
@@ -110,8 +114,36 @@ async def pack(ctx: BatchContext, items: list[int]) -> Sequence[int | Failed]:
     return [Failed(RuntimeError("odd")) if item % 7 == 3 else item for item in items]
 
 
+class Step(msgspec.Struct):
+    """What a careful job is given."""
+
+    seconds: float
+    fails: int = 0
+
+
+@program.job(name="careful", attempts=3, backoff=BACKOFF)
+class Careful(Handler[Step, float]):
+    """Tells what became of it, and believes what it is told."""
+
+    async def process(self, ctx: Context, data: Step) -> float:
+        _begin(ctx)
+        await asyncio.sleep(data.seconds)
+        if ctx.attempt <= data.fails:
+            raise RuntimeError(f"attempt {ctx.attempt} fails")
+        return data.seconds
+
+    async def on_start(self, ctx: Context) -> None:
+        await asyncio.sleep(0.001)
+
+    async def on_complete(self, ctx: Context, result: float) -> None:
+        ctx.resources.told(ctx, "on_complete")
+
+    async def on_failed(self, ctx: Context, error: BaseException) -> None:
+        ctx.resources.told(ctx, "on_failed for good" if ctx.final else "on_failed")
+
+
 TYPES: dict[str, JobType[Any, Any, Any, Any]] = {
-    one.name: one for one in (work, chain, deadly, stubborn, pay, charge, pack)
+    one.name: one for one in (work, chain, deadly, stubborn, pay, charge, pack, Careful)
 }
 
 

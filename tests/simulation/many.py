@@ -9,24 +9,28 @@ import tempfile
 from collections.abc import Generator, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
+from typing import NamedTuple
 
 from tests.simulation.ablations import SAFEGUARDS
 from tests.simulation.run import Outcome, run_seed
 
 
-def run_many(
-    seeds: Iterable[int], without: str | None = None, processes: int | None = None
-) -> Generator[Outcome, None, None]:
-    """The outcomes in order, as they come; `without` names a safeguard that is taken away. Histories are left out.
+class Case(NamedTuple):
+    """A seed, and the name of a safeguard that is taken away for it."""
+
+    seed: int
+    without: str | None = None
+
+
+def run_many(cases: Iterable[Case], processes: int | None = None) -> Generator[Outcome, None, None]:
+    """The outcomes in the order of the cases, as they come, without their histories.
 
     Whoever stops early ends the processes, and their files go too.
     """
-    run = partial(_run, without=without)
     with tempfile.TemporaryDirectory(prefix="penstock-seeds-") as folder:
         context = multiprocessing.get_context("spawn")
         with context.Pool(processes or cores(), _prepare, (folder,)) as pool:
-            yield from pool.imap(run, seeds)
+            yield from pool.imap(_run, cases)
 
 
 def cores() -> int:
@@ -39,6 +43,6 @@ def _prepare(folder: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _run(seed: int, without: str | None) -> Outcome:
-    outcome = run_seed(seed, SAFEGUARDS[without].without if without is not None else nullcontext)
-    return replace(outcome, history=b"")
+def _run(case: Case) -> Outcome:
+    without = nullcontext if case.without is None else SAFEGUARDS[case.without].without
+    return replace(run_seed(case.seed, without), history=b"")

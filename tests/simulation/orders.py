@@ -99,6 +99,11 @@ def _charge(random: Random) -> Item:
     return Item("charge", {"seconds": random.uniform(0.005, 0.1), "fails": random.choice([0, 1, 2])})
 
 
+def _careful(random: Random) -> Item:
+    data = {"seconds": random.uniform(0.005, 0.3), "fails": random.choice([0, 0, 1, 99])}
+    return Item("careful", {"data": data})
+
+
 def _pack(random: Random) -> Item:
     return Item("pack", {"item": random.randrange(100)})
 
@@ -114,6 +119,6 @@ def _hasty(random: Random) -> Item:
 
 KINDS = (
     (_work, 60), (_slow, 8), (_long, 1), (_poison, 2), (_deadly, 1.5), (_stubborn, 1.5), (_chain, 5), (_pay, 8),
-    (_charge, 4), (_pack, 6), (_unique, 8), (_hasty, 3),
+    (_charge, 4), (_careful, 8), (_pack, 6), (_unique, 8), (_hasty, 3),
 )  # fmt: skip
 """What a job may be, and how often it is that."""

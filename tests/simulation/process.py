@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from penstock import Context
 from penstock.client import Client
@@ -28,8 +29,16 @@ from tests.simulation.parts import on_the_loop
 from tests.simulation.weather import HEARTBEAT_SECONDS, Weather
 
 SLOTS = 4
-POLL_SECONDS = 0.2
+POLL_SECONDS = 0.25
 CLOCK_OFF_SECONDS_MAX = 3600.0
+
+
+class HookCalled(NamedTuple):
+    """A handler was told what had become of its job."""
+
+    hook: str
+    job: str
+    token: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,6 +52,7 @@ class Surroundings:
     outside: VirtualLoop
     weather: Weather
     events: list[Event]
+    hooks: list[HookCalled]
     ended: Callable[[Process], None]
     """Told when a process was killed, or its main function has returned or raised."""
 
@@ -82,7 +92,7 @@ class Process:
     # What the world does to it
 
     def start(self) -> None:
-        self._main = self.loop.create_task(self.main())
+        self._main = self.loop.create_task(self.main(), context=contextvars.Context())  # Nothing of who starts it.
         self._main.add_done_callback(self._returned)
 
     def _returned(self, main: asyncio.Task[Any]) -> None:
@@ -147,6 +157,9 @@ class Process:
 
     def begins(self, job: Context) -> None:
         self.log.run(job.id, job.token, job.attempt)
+
+    def told(self, job: Context, hook: str) -> None:
+        self.around.hooks.append(HookCalled(hook, job.id, job.token))
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         return self.store.transaction()

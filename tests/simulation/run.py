@@ -19,6 +19,8 @@ from tests.simulation.loop import Deadlock, Standstill
 from tests.simulation.sometimes import count_happened
 from tests.simulation.world import World
 
+PROBLEMS_SHOWN = 10
+
 Ablation = Callable[[], AbstractContextManager[object]]
 """Takes a safeguard away for the length of a block."""
 
@@ -64,7 +66,7 @@ def _outcome(world: World) -> Outcome:
     history = History(world.events)
     case = Case(history, truth, bounds_of(world))
     found = violations(case)
-    parts = [f"PROBLEM: {problem}" for problem in world.problems]
+    parts = [f"PROBLEM: {problem}" for problem in world.problems[:PROBLEMS_SHOWN]]
     if found:
         parts.insert(0, report(case, found))
     return Outcome(

@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from tests.simulation.many import run_many
+from tests.simulation.many import Case, run_many
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.sometimes import SOMETIMES
 
@@ -25,7 +25,7 @@ print(hashlib.sha256(run_seed({}).history).hexdigest())
 
 @cache
 def outcomes() -> list[Outcome]:
-    return list(run_many(range(SEEDS)))
+    return list(run_many(map(Case, range(SEEDS))))
 
 
 def test_every_promise_is_kept_in_every_seed() -> None:

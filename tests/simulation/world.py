@@ -15,9 +15,11 @@ from penstock.domain.errors import WorkerRefused
 from penstock.domain.job import FINAL
 from penstock.store.sqlite.store import SqliteStore
 from tests.checker.events import Event
+from tests.checker.history import History
 from tests.checker.truth import Truth, read_truth
 from tests.simulation.clients import ClientProcess, OperatorProcess
 from tests.simulation.clock import TrueClock
+from tests.simulation.ending import misplaced_jobs, untrue_hooks, workers_left
 from tests.simulation.jobs import EFFECTS, EFFECTS_READ
 from tests.simulation.loop import Time, VirtualLoop
 from tests.simulation.nemesis import Nemesis
@@ -28,7 +30,7 @@ from tests.simulation.weather import CALM, draw_weather
 WORKERS = 3
 CLIENTS = 2
 JOBS_MIN, JOBS_MAX = 60, 140
-CHAOS_SECONDS_MIN, CHAOS_SECONDS_MAX = 4.0, 10.0
+CHAOS_SECONDS_MIN, CHAOS_SECONDS_MAX = 3.0, 9.0
 DRAIN_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 60.0
 LOOK_SECONDS = 0.25
@@ -53,7 +55,7 @@ class World:
         self.store = SqliteStore(str(folder / "jobs.db"), synchronous="normal", clock=clock)
         self._around = Surroundings(
             seed=seed, path=folder / "jobs.db", time=self.time, clock=clock, outside=self._loop, weather=self._weather,
-            events=self.events, ended=self._ended,
+            events=self.events, hooks=[], ended=self._ended,
         )  # fmt: skip
         self._processes: list[Process] = []
         self._closing = False
@@ -79,9 +81,11 @@ class World:
         return int(PICKUP_SECONDS_MAX * MICROSECONDS) if self._weather.only_deaths else None
 
     def truth(self) -> Truth:
-        """What the store holds now."""
+        """What the store holds when all is over; what is odd about it is a problem."""
         with self.store.transaction() as tx:
             effects = [(str(job), int(str(token))) for job, token in tx.execute(EFFECTS_READ)]
+            self.problems += misplaced_jobs(tx)
+        self.problems += [*workers_left(self.store), *untrue_hooks(self._around.hooks, History(self.events))]
         return read_truth(self.store, effects)
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from tests.chaos.stage import Stage
 BLOCKERS = 2
 
 
-@fault(row=17)
+@fault(row=17, short=("sqlite",))
 def blocked_loop(stage: Stage) -> None:
     """Handlers block the event loop of their worker for three leases: it is not lost, and no job is run twice."""
     blockers = [

@@ -17,7 +17,7 @@ CHILDREN = 2
 TYPES = [*LOAD_TYPES, "crunch", "crash_child"]
 
 
-@fault(row=19)
+@fault(row=19, short=("sqlite",))
 def child_dies(stage: Stage) -> None:
     """Jobs crash their own process, and others are killed: each pays its own attempt, and neighbours nothing."""
     crashing = [

@@ -20,7 +20,7 @@ def client_killed(stage: Stage) -> None:
     def crashed(client: Actor) -> None:
         stage.again(client, crash=crash() if len(stage.actors) < most else None)
 
-    most = len(stage.actors) + 8 * stage.size.rounds
+    most = len(stage.actors) + 5 * stage.size.rounds
     stage.on_crash = crashed
     stage.begin()
     while stage.loading() and len(stage.actors) < most:

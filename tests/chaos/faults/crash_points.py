@@ -82,14 +82,14 @@ def die_in_recovery(stage: Stage, point: str) -> None:
     settle(stage)
 
 
-@fault(row=2, full=False)
+@fault(row=2, full=())
 def crash_points(stage: Stage) -> None:
     """Each worker dies at one exact point after the other; together they die at all of them."""
     stage.size = replace(stage.size, seconds=stage.size.seconds / 2)
     die_at(stage, {number: list(WORKER_POINTS[number - 1 :: 3]) for number in (1, 2, 3)})
 
 
-@fault(row=2, full=False)
+@fault(row=2, short=("postgresql",), full=())
 def crash_in_recovery(stage: Stage) -> None:
     """The leader dies while it takes back the jobs of another."""
     die_in_recovery(stage, stage.dice.choice(LEADER_POINTS))
@@ -107,4 +107,4 @@ def _one_point(point: str) -> Callable[[Stage], None]:
 
 
 for _point in (*WORKER_POINTS, *LEADER_POINTS):
-    fault(row=2, name=f"crash-{_point.replace(' ', '-')}", short=False)(_one_point(_point))
+    fault(row=2, name=f"crash-{_point.replace(' ', '-')}", short=())(_one_point(_point))

@@ -16,14 +16,14 @@ def _begin(stage: Stage, worker_address: str, client_address: str) -> None:
     stage.enqueue(standard_load(stage.dice, stage.size.jobs), address=client_address)
 
 
-@fault(row=12)
+@fault(row=12, short=("postgresql",))
 def hints_lost(stage: Stage) -> None:
     """Workers listen, and every hint to them is lost: on SQLite nobody knows their bell, on PostgreSQL nobody rings."""
     _begin(stage, stage.place.address(), stage.place.address(notify="off"))
     settle(stage)
 
 
-@fault(row=12, engines=("postgresql",))
+@fault(row=12, engines=("postgresql",), short=())
 def hints_off(stage: Stage) -> None:
     """Notifications are switched off everywhere, as behind a transaction pooler."""
     _begin(stage, stage.place.address(notify="off"), stage.place.address(notify="off"))

@@ -30,7 +30,7 @@ def worker_killed(stage: Stage) -> None:
     settle(stage)
 
 
-@fault(row=1)
+@fault(row=1, short=("sqlite",))
 def all_workers_killed(stage: Stage) -> None:
     """All workers are killed at the same moment, and nobody works for a while."""
 
@@ -50,7 +50,7 @@ def all_workers_killed(stage: Stage) -> None:
     settle(stage)
 
 
-@fault(row=1)
+@fault(row=1, short=("postgresql",))
 def killer_job(stage: Stage) -> None:
     """A job takes its worker along each time: it ends dead, and its neighbours complete."""
     killers = [

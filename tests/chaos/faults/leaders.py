@@ -6,6 +6,8 @@ import re
 
 from tests.chaos.actors import Actor, until
 from tests.chaos.catalogue import fault
+from tests.chaos.load import standard_load
+from tests.chaos.program.role import Crash
 from tests.chaos.settle import settle
 from tests.chaos.stage import Stage
 
@@ -46,7 +48,20 @@ def leader_killed(stage: Stage) -> None:
     settle(stage)
 
 
-@fault(row=20)
+@fault(row=20, engines=("postgresql",), short=(), full=())
+def leader_frozen_with_a_lock(stage: Stage) -> None:
+    """The leader stands still in the middle of a transaction, as when its machine is cut off: another takes over."""
+    stage.start_worker(1, freeze=Crash("read_leader", nth=8))
+    some_leader(stage)
+    for number in (2, 3):
+        stage.start_worker(number)
+    stage.enqueue(standard_load(stage.dice, stage.size.jobs))
+    await_term_after(stage, 1)
+    stage.resume(stage.workers[1])
+    settle(stage)
+
+
+@fault(row=20, short=("postgresql",))
 def leader_stopped(stage: Stage) -> None:
     """The leader is stopped until another leads, and goes on: it does nothing more in its old term."""
     stage.begin()

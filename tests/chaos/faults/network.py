@@ -83,6 +83,7 @@ def partitioned_worker(stage: Stage) -> None:
 @fault(row=10, engines=("postgresql",))
 def slow_network(stage: Stage) -> None:
     """Every piece of data takes a while in each direction, and some connections break."""
+    stage.size = replace(stage.size, jobs=stage.size.jobs // 2)
     proxies = begin_behind_proxies(stage)
     for proxy in proxies:
         proxy.delay(SLOW_SECONDS)

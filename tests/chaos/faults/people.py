@@ -30,7 +30,7 @@ def some_job(stage: Stage, states: frozenset[State]) -> str | None:
     return stage.dice.choice(found).id if found else None
 
 
-@fault(row=21)
+@fault(row=21, short=("postgresql",))
 def cancelled_while_running(stage: Stage) -> None:
     """Waiting and running jobs are cancelled at random: each that had not ended ends cancelled."""
 
@@ -44,7 +44,7 @@ def cancelled_while_running(stage: Stage) -> None:
     settle(stage)
 
 
-@fault(row=21)
+@fault(row=21, short=("sqlite",))
 def deleted_while_running(stage: Stage) -> None:
     """Rows of running jobs are deleted by hand: their workers go on with the others."""
     removed: set[str] = set()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import signal
 import threading
 from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
@@ -10,6 +12,8 @@ from typing import Any, Generic, TypeVar
 from penstock.store import params as p
 from penstock.store.call import Call
 from penstock.store.contract import Store
+from penstock.store.postgres.statements import Numbered
+from penstock.store.postgres.steps import Statement
 from tests.chaos.program.role import Crash
 
 T = TypeVar("T")
@@ -97,6 +101,21 @@ class CrashingStore:
 
     def _between(self, call: Call[T], name: str, counts: Callable[[T], object] = lambda answer: True) -> Call[T]:
         return CrashingCall(call, self._points, name, counts)
+
+
+def freeze_before(freeze: Crash, last_word: Callable[[], None]) -> None:
+    """Stop this process when it is about to send a statement: whatever it has locked before stays locked."""
+    from penstock.store.postgres.wiring import Wiring
+
+    query, left = Wiring.query, itertools.count(freeze.nth - 1, -1)
+
+    def frozen(wiring: Wiring, statement: Statement) -> tuple[Numbered, list[Any]]:
+        if statement.name == freeze.point and next(left) == 0:
+            last_word()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return query(wiring, statement)
+
+    Wiring.query = frozen  # type: ignore[assignment, method-assign]
 
 
 class DeafStore:

@@ -10,12 +10,12 @@ from penstock.store.contract import Store
 from penstock.store.open import SqliteAddress, open_store, parse_address
 from penstock.store.sqlite.store import SqliteStore
 from tests.chaos.program.clocks import WrongClock
-from tests.chaos.program.crashes import CrashingStore, DeafStore, Points
+from tests.chaos.program.crashes import CrashingStore, DeafStore, Points, freeze_before
 from tests.chaos.program.disks import FillingDisk
 from tests.chaos.program.role import given
 from tests.checker.recording import Log, RecordingStore
 
-PARENT = "PENSTOCK_CHAOS_PARENT"
+PARENT = "CHAOS_PARENT"
 """Set by a worker for the processes that it starts."""
 
 role = given()
@@ -25,6 +25,8 @@ log = Log(role.histories, f"{role.name}-child-{os.getpid()}" if is_child else ro
 points = Points(None if is_child else role.crash, lambda: log.killed(role.name))
 clock = WrongClock(role.clock) if role.clock else None
 disk = FillingDisk(role.full) if role.full else None
+if role.freeze is not None and not is_child:
+    freeze_before(role.freeze, lambda: log.paused(role.name))
 
 
 def new_app() -> App:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-VARIABLE = "PENSTOCK_CHAOS_ROLE"
+VARIABLE = "CHAOS_ROLE"
 
 
 class Crash(msgspec.Struct, frozen=True):
@@ -28,6 +28,8 @@ class Role(msgspec.Struct, frozen=True, kw_only=True):
     orders: str = "orders"
     settings: dict[str, Any] = {}
     crash: Crash | None = None
+    freeze: Crash | None = None
+    """On PostgreSQL: it stops itself, as by SIGSTOP, before it sends the statement of this name for the nth time."""
     clock: str | None = None
     """A file that holds by how many seconds its clock is wrong; it may change at any time."""
     store_clock: bool = False

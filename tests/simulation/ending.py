@@ -1,0 +1,56 @@
+"""What must be true of the store when all is over, beside what histories tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from penstock.store.contract import Store, Transaction
+from tests.checker.history import History
+from tests.simulation.process import HookCalled
+
+# Where a job is says what state it is in: it must be in one place.
+MISPLACED = """
+SELECT id, places FROM (
+    SELECT
+        job.id,
+        (SELECT count(*) FROM penstock_ready AS ready WHERE ready.seq = job.seq)
+        + (SELECT count(*) FROM penstock_scheduled AS scheduled WHERE scheduled.seq = job.seq)
+        + (SELECT count(*) FROM penstock_lease AS lease WHERE lease.seq = job.seq)
+        + (SELECT count(*) FROM penstock_outcome AS outcome WHERE outcome.seq = job.seq) AS places
+    FROM penstock_job AS job
+)
+WHERE places <> 1
+"""
+
+
+def misplaced_jobs(tx: Transaction) -> Iterator[str]:
+    for job, places in tx.execute(MISPLACED):
+        yield f"job {job} is in {places} places of the store"
+
+
+def workers_left(store: Store) -> Iterator[str]:
+    """After all have stopped in order, nobody is thought to run."""
+    for one in store.list_workers().wait():
+        if one.status in ("active", "draining"):
+            yield f"worker {one.id} has stopped, and the store shows it as {one.status}"
+
+
+def untrue_hooks(calls: Iterable[HookCalled], history: History) -> Iterator[str]:
+    """Hooks are told of an attempt's outcome once, and never of one that was refused.
+
+    Where the answer to an outcome was lost and its second try was refused, nobody knows whether the first was stored.
+    """
+    refused: set[int] = set()
+    doubtful: set[int] = set()
+    for finish in history.of("finish"):
+        tokens = {one.token for one in (*finish.asked.completed, *finish.asked.unfinished)}
+        if finish.ok:
+            refused.update(tokens.intersection(finish.told.lost))
+        else:
+            doubtful |= tokens
+    for one, times in Counter(calls).items():
+        if times > 1:
+            yield f"{one.hook} was called {times} times for job {one.job} with token {one.token}"
+        if one.token in refused - doubtful:
+            yield f"{one.hook} was called for job {one.job} with token {one.token}, whose outcome was refused"
