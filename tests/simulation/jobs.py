@@ -142,9 +142,8 @@ class Careful(Handler[Step, float]):
         ctx.resources.told(ctx, "on_failed for good" if ctx.final else "on_failed")
 
 
-TYPES: dict[str, JobType[Any, Any, Any, Any]] = {
-    one.name: one for one in (work, chain, deadly, stubborn, pay, charge, pack, Careful)
-}
+DECLARED: tuple[Any, ...] = (work, chain, deadly, stubborn, pay, charge, pack, Careful)
+TYPES: dict[str, JobType[Any, Any, Any, Any]] = {one.name: one for one in DECLARED}
 
 
 def bind(kind: str, args: dict[str, Any], options: dict[str, Any]) -> JobCall[Any]:

@@ -48,6 +48,7 @@ def connect(path: str, synchronous: Synchronous = "full", vfs: str | None = None
     try:
         db = apsw.Connection(path, vfs=vfs)
         db.set_busy_handler(_LockWait())
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # Or a statement is planned again whenever its limit is bound.
         mode = db.execute("PRAGMA journal_mode = WAL").get
         db.execute(
             f"PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = {WAL_CHECKPOINT_PAGES};"
