@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Iterable
-from collections.abc import Sequence as SequenceABC
+from collections.abc import Callable, Iterable, Sequence as SequenceABC
 from typing import Any, TypeVar
 
 from penstock.client import checked_options

@@ -19,8 +19,9 @@ def lives(pid: int) -> bool:
 
 
 def runs(pid: int) -> bool:
-    """Whether it lives and is not suspended."""
-    return lives(pid) and _state(Path(f"/proc/{pid}/stat"))[0] not in ("T", "t")
+    """Whether any thread of it is not suspended: one that is in a call of the system stops only after it."""
+    threads = Path(f"/proc/{pid}/task").glob("*/stat")
+    return any(_state(thread)[0] not in ("", "Z", "X", "T", "t") for thread in threads)
 
 
 def send_all(pids: Iterable[int], number: signal.Signals) -> None:

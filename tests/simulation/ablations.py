@@ -16,8 +16,7 @@ from unittest import mock
 import msgspec
 
 from penstock.domain.job import Event
-from penstock.store import endings
-from penstock.store import params as p
+from penstock.store import endings, params as p
 from penstock.store.sqlite import claim, coordinate, enqueue, finish, operate, statements, tx, workers
 from penstock.store.sqlite.transaction import SqliteTransaction
 from penstock.store.sqlite.tx import Tx, as_json

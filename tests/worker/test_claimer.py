@@ -12,8 +12,7 @@ import pytest
 from penstock.domain.errors import StoreBusy, StoreGone, WorkerRefused
 from penstock.store.contract import Store
 from penstock.store.params import Claim, Claimed, ClaimJobs
-from penstock.worker import claimer as claimer_module
-from penstock.worker import outage
+from penstock.worker import claimer as claimer_module, outage
 from penstock.worker.claimer import PREFETCH_MAX, Claimer, Together
 from penstock.worker.executor import Executor
 from penstock.worker.finisher import Finisher

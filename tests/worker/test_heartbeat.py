@@ -10,8 +10,7 @@ import pytest
 
 from penstock.domain.errors import StoreBusy
 from penstock.store.contract import Store
-from penstock.store.params import Heartbeat as Beat
-from penstock.store.params import HeartbeatWorker
+from penstock.store.params import Heartbeat as Beat, HeartbeatWorker
 from penstock.worker.heartbeat import Heartbeat
 from tests.worker.fakes import Answer, FakeClock
 

@@ -14,8 +14,7 @@ from penstock.domain.clock import Clock
 from penstock.domain.errors import PenstockError
 from penstock.store.call import Call
 from penstock.store.contract import Store
-from penstock.store.params import Heartbeat as Beat
-from penstock.store.params import HeartbeatWorker, WorkerStatus
+from penstock.store.params import Heartbeat as Beat, HeartbeatWorker, WorkerStatus
 
 # Short enough that others, heard of one interval before the gap began, are not stale before it is noticed.
 GAP_INTERVALS = 1.5

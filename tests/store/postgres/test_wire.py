@@ -8,8 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from penstock.store.postgres.statements import numbered
 from penstock.store.postgres.steps import Rows

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from penstock.config.keys import BY_NAME, KEYS, Key
 from penstock.config.load import load

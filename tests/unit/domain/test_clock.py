@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from penstock.domain.clock import YEAR_MAX, SystemClock, from_us, to_us
 from penstock.domain.errors import ConfigError

@@ -10,8 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.http_errors import RETRY_AFTER_SECONDS_MAX, http_status, retry_after

@@ -9,8 +9,7 @@ from typing import Any
 
 import pydantic
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from penstock.domain.errors import PayloadError, PayloadTooLarge
 from penstock.domain.payload import (

@@ -1,0 +1,98 @@
+"""What the leader does for all, in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from penstock.domain.options import Resources
+
+
+class LeadStore(msgspec.Struct, frozen=True):
+    """Take or keep the lead for `lease` seconds; None gives it up."""
+
+    session: int
+    lease: float | None
+
+
+class Leadership(msgspec.Struct, frozen=True):
+    """Who leads: `acting` says that it is whoever asked. The lead is free after `free_in` seconds at the latest."""
+
+    term: int
+    acting: bool
+    worker_id: str | None
+    free_in: float
+
+
+class RecoverJobs(msgspec.Struct, frozen=True):
+    """Take back the jobs of workers whose heartbeat is older than `stale_after`, and than what they registered.
+
+    The `term` of a leader fences it; an `actor`, a person who asks, has none and is audited.
+    """
+
+    stale_after: float
+    limit: int = 500
+    term: int | None = None
+    actor: str | None = None
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    workers: list[str]
+    jobs: list[str]
+    more: bool = False
+
+
+class GiveBackJobs(msgspec.Struct, frozen=True):
+    """Take back jobs that were claimed `start_timeout` seconds ago and have not begun. No attempt is spent.
+
+    One that was given back `times_max` times before is dead.
+    """
+
+    start_timeout: float
+    term: int | None = None
+    times_max: int = 3
+    limit: int = 500
+
+
+class GivenBack(msgspec.Struct, frozen=True):
+    """The ids of jobs that wait again, and of those that are dead now."""
+
+    waiting: list[str]
+    dead: list[str]
+
+
+class ExpireJobs(msgspec.Struct, frozen=True):
+    """End jobs that waited for longer than their time-to-live."""
+
+    term: int | None = None
+
+
+class FailUnroutable(msgspec.Struct, frozen=True, kw_only=True):
+    """End pending jobs of a lane for which there is no worker, at most `limit` a call."""
+
+    type: str
+    queue: str
+    capability: str
+    resources: Resources
+    reason: str
+    limit: int = 1000
+    term: int | None = None
+
+
+class MarkWorkers(msgspec.Struct, frozen=True):
+    """Sessions that did not answer probes and get no more jobs, and those that answer again."""
+
+    failing: Sequence[int] = ()
+    well: Sequence[int] = ()
+    term: int | None = None
+
+
+class PruneJobs(msgspec.Struct, frozen=True, kw_only=True):
+    """Remove what the retention rule no longer keeps, at most `limit` jobs a call."""
+
+    completed_after: float
+    cancelled_after: float
+    dead_after: float | None = None
+    limit: int = 1000
+    term: int | None = None

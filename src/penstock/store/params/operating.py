@@ -1,0 +1,141 @@
+"""What people ask and do: looking, cancelling, dead letters, and the store itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from penstock.domain.job import Job, State
+from penstock.domain.options import Options, Resources
+
+
+class CancelJob(msgspec.Struct, frozen=True):
+    id: str
+    actor: str = "client"
+
+
+class Cancelled(msgspec.Struct, frozen=True):
+    """`before` is the state in which the cancel found the job; `after` is the state that it has now.
+
+    A waiting job is cancelled at once. A claimed or running one keeps its state and is asked to stop.
+    """
+
+    before: State
+    after: State
+
+
+class ListJobs(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs, newest first. `before` is the id of the last job of the page before."""
+
+    states: frozenset[State] | None = None
+    type: str | None = None
+    queue: str | None = None
+    tenant: str | None = None
+    tag: str | None = None
+    before: str | None = None
+    limit: int = 20
+
+
+class Count(msgspec.Struct, frozen=True):
+    type: str
+    queue: str
+    state: State
+    jobs: int
+
+
+class CountWaiting(msgspec.Struct, frozen=True):
+    """`limit`: where counting a lane stops, so that millions of waiting jobs cost no more than thousands."""
+
+    limit: int = 10_000
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A lane: the pending jobs that ask for the same. `jobs` at the limit means that many or more."""
+
+    type: str
+    queue: str
+    capability: str
+    resources: Resources
+    jobs: int
+    oldest_due_at: int
+
+
+class DeadFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which dead letters. Nothing given means all; those retried before are left out unless asked for."""
+
+    ids: tuple[str, ...] | None = None
+    type: str | None = None
+    queue: str | None = None
+    tenant: str | None = None
+    error: str | None = None
+    before_us: int | None = None
+    retried: bool = False
+
+
+class ListDead(msgspec.Struct, frozen=True, kw_only=True):
+    filter: DeadFilter = DeadFilter()
+    limit: int = 20
+    offset: int = 0
+
+
+class DeadPage(msgspec.Struct, frozen=True):
+    jobs: list[Job]
+    total: int
+
+
+class RetryDead(msgspec.Struct, frozen=True, kw_only=True):
+    """Make a new job of each dead letter, with the type's current options (`types`, else as last declared)."""
+
+    filter: DeadFilter
+    new_ids: Sequence[str]
+    types: dict[str, Options] = {}
+    force: bool = False
+    actor: str = "operator"
+
+
+class PurgeDead(msgspec.Struct, frozen=True, kw_only=True):
+    filter: DeadFilter
+    limit: int = 1000
+    actor: str = "operator"
+
+
+class StoreInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What this store is, in words that a person can check."""
+
+    engine: str
+    address: str
+    library: str
+    durability: str
+    schema_version: int
+
+
+class CheckStore(msgspec.Struct, frozen=True):
+    """`deep` also does what takes as long as the store is large."""
+
+    deep: bool = False
+
+
+Level = Literal["ok", "warning", "error"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What was looked at and how it is. Everything but `ok` says what to do about it."""
+
+    name: str
+    level: Level
+    message: str
+    fix: str | None = None
+
+    @classmethod
+    def from_error(cls, name: str, error: Exception) -> Finding:
+        """Messages of errors end with what to do, after a semicolon."""
+        message, _, fix = str(error).partition("; ")
+        return cls(name, "error", message, fix or "see the message")
+
+
+class MigrationStatus(msgspec.Struct, frozen=True):
+    current: int
+    latest: int
+    pending: list[str]

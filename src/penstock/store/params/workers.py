@@ -1,0 +1,96 @@
+"""Workers: how they register, and what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from penstock.domain.options import Options, Resources
+
+
+class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker that starts, and what it takes: None for types or queues means all.
+
+    `declared` are the job types that its program knows, also those that it does not take; they are remembered for
+    enqueues by name and for retries by operators. It counts as alive for `stale_after` seconds after a heartbeat.
+    """
+
+    worker_id: str
+    host: str
+    pid: int
+    version: str
+    slots: int
+    stale_after: float
+    types: tuple[str, ...] | None = None
+    queues: tuple[str, ...] | None = None
+    capabilities: tuple[str, ...] = ("general",)
+    resources: Resources | None = None
+    declared: dict[str, Options] = {}
+    bell: int | None = None
+    health: str | None = None
+
+
+WorkerStatus = Literal["active", "draining", "inactive", "lost"]
+
+
+class HeartbeatWorker(msgspec.Struct, frozen=True):
+    session: int
+    status: WorkerStatus = "active"
+
+
+class Heartbeat(msgspec.Struct, frozen=True):
+    """`known` is False when the worker was declared lost: its leases are gone and it must register again."""
+
+    known: bool
+
+
+class ReadSignals(msgspec.Struct, frozen=True):
+    """What the holder of these tokens should know."""
+
+    session: int
+    tokens: Sequence[int]
+
+
+class Signals(msgspec.Struct, frozen=True):
+    """`cancelled`: a person asked to stop them. `lost`: the tokens are no longer current."""
+
+    cancelled: list[int]
+    lost: list[int]
+
+
+class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker as it registered, and how it is. `silent` is the time since its last heartbeat by the store's clock.
+
+    It is negative when the store's clock went back. A `stale` worker is overdue and not yet declared lost. `health` is
+    where it answers probes. One that did not answer them is `failing`: inactive until it does.
+    """
+
+    session: int
+    id: str
+    host: str
+    pid: int
+    version: str
+    status: WorkerStatus
+    slots: int
+    types: tuple[str, ...] | None
+    queues: tuple[str, ...] | None
+    capabilities: tuple[str, ...]
+    resources: Resources | None
+    started_at: int
+    heartbeat_at: int
+    silent: float
+    stale_after: float
+    jobs: int
+    health: str | None = None
+    failing: bool = False
+
+    @property
+    def live(self) -> bool:
+        """Whether it can be counted on: it runs or drains, and was heard of in time."""
+        return self.status in ("active", "draining") and self.silent <= self.stale_after
+
+    @property
+    def stale(self) -> bool:
+        return self.status in ("active", "draining") and self.silent > self.stale_after
