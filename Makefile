@@ -18,7 +18,8 @@ demo: $(RUNTIME) ## Install what penstock needs and run a short tour of it
 test: check ## Run everything that CI runs: the checks, then all tests under coverage
 	@sh tests/postgres/install_pgbouncer.sh
 	@rm -f .coverage .coverage.*
-	@PENSTOCK_NO_SKIPS=1 $(BIN)/python tests/side_by_side.py
+	@$(BIN)/python -m compileall -q src tests benchmarks examples
+	@PENSTOCK_NO_SKIPS=1 $(BIN)/python -m tests.side_by_side
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report
 
@@ -27,7 +28,7 @@ chaos: $(DEV) ## Kill, cut, stop and fill everything under load: SEED=7 FAULT=wo
 		$(if $(ENGINE),--engine "$(ENGINE)") $(if $(SIZE),--size "$(SIZE)")
 
 repeat: $(DEV) ## Run contract, end-to-end tests and short chaos again and again, for 40 minutes at most: N=20
-	@$(BIN)/python tests/repeat.py $(if $(N),--rounds "$(N)")
+	@$(BIN)/python -m tests.repeat $(if $(N),--rounds "$(N)")
 
 check: $(DEV) ## Check format, lint, types and import rules
 	@$(BIN)/ruff format --check

@@ -7,20 +7,14 @@ cuts off does not count.
 from __future__ import annotations
 
 import argparse
-import signal
-import subprocess
 import sys
-import tempfile
 import time
-from typing import IO
+
+from tests.side_by_side import INTERRUPTED, LOOK_SECONDS, Part, say, start, stop
 
 PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
 PARTS = [[*PYTEST, "tests/contract"], [*PYTEST, "tests/e2e", "tests/chaos"]]
 MINUTES_MAX = 40.0
-LOOK_SECONDS = 0.2
-INTERRUPTED = 130
-
-Part = tuple["subprocess.Popen[bytes]", IO[bytes]]
 
 
 def main(arguments: list[str] | None = None, parts: list[list[str]] = PARTS) -> int:
@@ -50,40 +44,18 @@ def run_round(commands: list[list[str]], end: float) -> str | None:
     """What the first part to fail has said; None if none has failed until the end of the time."""
     parts: list[Part] = []
     try:
-        for command in commands:
-            file = tempfile.TemporaryFile()  # noqa: SIM115 — closed below, with its process
-            parts.append((subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT), file))
+        parts += [start("part", command) for command in commands]
         while time.monotonic() < end:
-            codes = [process.poll() for process, _ in parts]
-            for code, (_, output) in zip(codes, parts, strict=True):
+            codes = [part.process.poll() for part in parts]
+            for code, part in zip(codes, parts, strict=True):
                 if code:
-                    return said(output)
+                    return part.said()
             if None not in codes:
                 return None
             time.sleep(LOOK_SECONDS)
         return None
     finally:
         stop(parts)
-
-
-def stop(parts: list[Part]) -> None:
-    """As Ctrl-C would: each cleans up after itself."""
-    for process, _ in parts:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-    for process, output in parts:
-        process.wait()
-        output.close()
-
-
-def said(output: IO[bytes]) -> str:
-    output.seek(0)
-    return output.read().decode(errors="replace")
-
-
-def say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ class Engine:
     drop: Callable[[str], None] = lambda address: None
     clean: Callable[[Path], str] | None = None
     narrow: str = ""
+    examples: int = 150
+    """How many walks against the model are worth their time."""
 
     def address(self, folder: Path) -> str:
         """Where a test that does not care whether there are tables begins."""
@@ -64,7 +66,8 @@ def postgresql(version: Version) -> Engine:
             emptied.append(address)
         shared(version).execute("DROP TABLE IF EXISTS orders")
 
-    return Engine(f"postgresql-{version}", "postgresql", fresh, drop, clean, narrow="&pool=1")
+    examples = 80 if version == max(VERSIONS) else 40
+    return Engine(f"postgresql-{version}", "postgresql", fresh, drop, clean, narrow="&pool=1", examples=examples)
 
 
 ENGINES = [

@@ -338,7 +338,7 @@ def test_the_store_follows_the_model(engine: Engine) -> None:
         machine,
         settings=settings(
             derandomize=True,
-            max_examples=150,
+            max_examples=engine.examples,
             stateful_step_count=40,
             deadline=None,
             database=None,

@@ -1,0 +1,37 @@
+"""`make test` runs every folder of tests once, tells what failed in full, and of the rest how long it took."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.side_by_side import FOLDERS, main, whole
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+GREEN = python("print('much'); print('=== 5 passed in 2 s ===')")
+RED = python("import sys; print('a test failed'); print('=== 1 failed ==='); sys.exit(1)")
+
+
+def test_of_green_parts_the_last_line_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main({f"part {number}": GREEN for number in range(5)}) == 0
+    assert sorted(capsys.readouterr().out.splitlines()) == [f"part {number}: 5 passed in 2 s" for number in range(5)]
+
+
+def test_a_part_that_fails_tells_everything_and_the_others_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main({"bad": RED, "good": GREEN}) == 1
+    told = capsys.readouterr().out
+    assert "a test failed" in told
+    assert "good: 5 passed in 2 s" in told
+
+
+def test_no_folder_is_run_twice_or_left_out() -> None:
+    *named, others = whole().values()
+    assert [command[-1] for command in named] == [f"tests/{folder}" for folder in FOLDERS]
+    assert [argument for argument in others if argument.startswith("--ignore")] == [
+        f"--ignore=tests/{folder}" for folder in FOLDERS
+    ]
