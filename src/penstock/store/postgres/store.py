@@ -201,7 +201,8 @@ class PostgresStore:
         return self._write(lambda: workers.recover_steps(params, self._random))
 
     def lead_store(self, params: p.LeadStore) -> Call[p.Leadership]:
-        return self._call(lambda: coordinate.lead_steps(params), Role.WRITE, seconds=self._brief)
+        # Each statement by itself: one that is stopped in between must not keep others from the lead.
+        return self._call(lambda: coordinate.lead_steps(params), Role.WRITE, alone=True, seconds=self._brief)
 
     def give_back_jobs(self, params: p.GiveBackJobs) -> Call[p.GivenBack]:
         return self._write(lambda: coordinate.give_back_steps(params))
