@@ -76,6 +76,11 @@ class Store(Protocol):
         expire instead. A worker that is not registered, or was declared lost, gets WorkerRefused; one that does not
         answer probes gets WorkerInactive. For a short while after its due time, a job whose last attempt asked for it
         is not given to the worker of that attempt.
+
+        A job passes all of its gates or is not given: never more jobs are held than a gate's number; never more are
+        given in any span of its period, by the store's clock, than its number. Whatever would be too many is blocked
+        until there is room, and does not slow down the claims of others. A gate that had no room lets the first of
+        those that wait before it through as soon as it has.
         """
         ...
 
@@ -160,6 +165,10 @@ class Store(Protocol):
 
         Whoever asks has judged that there is none. A job that was claimed meanwhile is left alone.
         """
+        ...
+
+    def tend_gates(self, params: p.TendGates) -> Call[None]:
+        """Look after gates that have room and that nobody looks at, and forget those that nobody needs."""
         ...
 
     def mark_workers(self, params: p.MarkWorkers) -> Call[None]:

@@ -14,6 +14,7 @@ from penstock.store.params.duties import (
     PruneJobs as PruneJobs,
     Recovered as Recovered,
     RecoverJobs as RecoverJobs,
+    TendGates as TendGates,
 )
 from penstock.store.params.jobs import (
     BeginOnce as BeginOnce,

@@ -7,8 +7,18 @@ from typing import Literal
 
 import msgspec
 
+from penstock.domain.gates import Gate
 from penstock.domain.job import Event
-from penstock.domain.options import DEFAULT_POLICY, NO_RESOURCES, Options, Resources, Tenant, Unique
+from penstock.domain.options import (
+    DEFAULT_POLICY,
+    NO_RESOURCES,
+    Concurrency,
+    Options,
+    RateLimit,
+    Resources,
+    Tenant,
+    Unique,
+)
 
 History = Literal["all", "default", "failures", "none"]
 
@@ -28,15 +38,18 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     tenant: Tenant | None = None
     tags: tuple[str, ...] = ()
     unique: Unique | None = None
+    rate_limit: RateLimit | None = None
+    limit: Concurrency | None = None
     parent: str | None = None
 
 
 class NewJob(msgspec.Struct, frozen=True, gc=False):
-    """A job to store. `id` was made by the caller, so that sending it twice makes one job."""
+    """A job to store. `id` was made by the caller, so that sending it twice makes one job. It passes all its gates."""
 
     id: str
     payload: str
     spec: JobSpec
+    gates: tuple[Gate, ...] = ()
 
 
 def job_spec(type: str, options: Options, parent: str | None = None) -> JobSpec:
@@ -55,6 +68,8 @@ def job_spec(type: str, options: Options, parent: str | None = None) -> JobSpec:
         tenant=options.tenant,
         tags=options.tags,
         unique=options.unique,
+        rate_limit=options.rate_limit,
+        limit=options.limit,
         parent=parent,
     )
 
@@ -72,7 +87,10 @@ class Enqueued(msgspec.Struct, frozen=True, gc=False):
 
 
 class ClaimJobs(msgspec.Struct, frozen=True):
-    """Up to `limit` jobs that this worker may run: by type, queue, capability and what it has."""
+    """Up to `limit` jobs that this worker may run: by type, queue, capability and what it has.
+
+    `free` is how many it can begin at once: of jobs with gates it gets no more than that.
+    """
 
     session: int
     limit: int
@@ -80,6 +98,7 @@ class ClaimJobs(msgspec.Struct, frozen=True):
     queues: tuple[str, ...] | None = None
     capabilities: tuple[str, ...] = ("general",)
     resources: Resources | None = None
+    free: int | None = None
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -99,10 +118,11 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
     tenant: Tenant | None = None
     tags: tuple[str, ...] | None = None
     parent: str | None = None
+    gates: tuple[Gate, ...] | None = None
 
 
 class Claimed(msgspec.Struct, frozen=True):
-    """What a claim gave. `next_due_at` is when the next scheduled job becomes due, if one is known."""
+    """What a claim gave. `next_due_at` is when the next scheduled job becomes due, or a gate opens, if it is known."""
 
     jobs: list[Claim]
     claimed_at: int

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from penstock.domain.gates import Limit
 from penstock.domain.options import Options, Resources
 
 
@@ -15,6 +16,7 @@ class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
 
     `declared` are the job types that its program knows, also those that it does not take; they are remembered for
     enqueues by name and for retries by operators. It counts as alive for `stale_after` seconds after a heartbeat.
+    `limits` are those of its config; None if it has no say in them.
     """
 
     worker_id: str
@@ -30,6 +32,7 @@ class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
     declared: dict[str, Options] = {}
     bell: int | None = None
     health: str | None = None
+    limits: tuple[Limit, ...] | None = None
 
 
 WorkerStatus = Literal["active", "draining", "inactive", "lost"]

@@ -18,6 +18,7 @@ from penstock.domain.options import Resources, Tenant
 from penstock.domain.routing import why_not
 from penstock.store.endings import AVOID_US, refuse_claim
 from penstock.store.params import Claim, Claimed, ClaimJobs
+from penstock.store.postgres.gates import admit_steps, decode_gates
 from penstock.store.postgres.steps import SEEN, Steps, run, value
 from penstock.store.rows import read_resources
 
@@ -58,6 +59,7 @@ class Seen:
         self.headed_for = 0.0
         self.expired_upto = 0
         self.expired_at = 0.0
+        self.wake_at: int | None = None
         self.width = LANES_MIN
         self._eligible: dict[tuple[object, ...], tuple[int, list[int]]] = {}
 
@@ -106,8 +108,41 @@ class Seen:
 
 
 def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
-    """Each statement is a transaction of its own. A claim that comes up short looks again where there may be more."""
+    """Each statement is a transaction of its own."""
     seen: Seen = yield from value(SEEN)
+    claimed = yield from _gather(seen, claim)
+    jobs = yield from _admitted(seen, claim, claimed.jobs)
+    if seen.wake_at is not None and seen.wake_at <= claimed.claimed_at:
+        yield from run("open_gates")
+        rest = _rest(claim, jobs)
+        claimed = yield from _gather(seen, rest)
+        jobs += yield from _admitted(seen, rest, claimed.jobs)
+    moments = [at for at in (claimed.next_due_at, seen.wake_at) if at is not None]
+    return Claimed(jobs, claimed.claimed_at, min(moments, default=None))
+
+
+def _rest(claim: ClaimJobs, jobs: list[Claim]) -> ClaimJobs:
+    """What is left to claim after these."""
+    free = None if claim.free is None else claim.free - sum(bool(job.gates) for job in jobs)
+    return msgspec.structs.replace(claim, limit=claim.limit - len(jobs), free=free)
+
+
+def _admitted(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Claim]]:
+    """Those that pass their gates, and instead of the others those that come next."""
+    passed: list[Claim] = []
+    while any(job.gates for job in jobs):
+        rest = _rest(claim, passed)
+        admitted, back = yield from admit_steps(jobs, rest.limit if rest.free is None else rest.free)
+        passed += admitted
+        seen.wake_at = yield from value("next_wake")
+        if back or len(passed) >= claim.limit:
+            return passed
+        jobs = (yield from _gather(seen, _rest(claim, passed))).jobs
+    return passed + jobs
+
+
+def _gather(seen: Seen, claim: ClaimJobs) -> Steps[Claimed]:
+    """A claim that comes up short looks again where there may be more."""
     if seen.upto is None:
         yield from _look_at_all(seen)
     claimed, again = yield from _claim(seen, claim)
@@ -168,9 +203,10 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
         beyond_due=None if beyond is None else seen.first[beyond][0],
         beyond_id=None if beyond is None else seen.first[beyond][1],
     )
-    (status, now, snapshot, server, flooded, strange, overdue, new, new_dues, new_ids, lanes, dues, ids, *columns) = (
-        answer
-    )
+    (
+        status, now, snapshot, server, flooded, strange, overdue, seen.wake_at, new, new_dues, new_ids,
+        lanes, dues, ids, *columns,
+    ) = answer  # fmt: skip
     if status not in ("active", "draining"):
         seen.upto = None
         raise refuse_claim(status)
@@ -234,9 +270,10 @@ def expire_all() -> Steps[None]:
 
 
 def _claims(seen: Seen, columns: list[Any]) -> list[Claim]:
-    (tokens, ids, lanes, attempts, crashes, payloads, policies, created, dues, orgs, workspaces, tags, parents) = (
-        columns
-    )
+    (
+        tokens, ids, lanes, attempts, crashes, payloads, policies, created, dues, orgs, workspaces, tags, parents,
+        gates,
+    ) = columns  # fmt: skip
     if not tokens:
         return []
     routes = [seen.lanes[lane] for lane in lanes]
@@ -260,5 +297,6 @@ def _claims(seen: Seen, columns: list[Any]) -> list[Claim]:
             else none,
             [text and _tags(text) for text in tags] if tags else none,
             parents or none,
+            map(decode_gates, gates) if gates else none,
         )
     )

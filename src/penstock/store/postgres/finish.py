@@ -37,7 +37,7 @@ def is_alone(finish: FinishJobs) -> bool:
 
 def _complete(keep: bool | int, done: list[Completed], history: History) -> Steps[list[int]]:
     tokens = [success.token for success in done]
-    [(stored,)] = yield from run(
+    [(stored, gated)] = yield from run(
         "complete_jobs",
         tokens=tokens,
         started=[success.started_at for success in done],
@@ -47,6 +47,8 @@ def _complete(keep: bool | int, done: list[Completed], history: History) -> Step
         remove=keep is False or history in ("failures", "none"),
         record=history == "all",
     )
+    if gated:
+        yield from run("release_holds", tokens=tokens, unused=[])
     return [] if stored is None else _missing(tokens, stored)
 
 
@@ -58,7 +60,10 @@ def _missing(tokens: Sequence[int], found: Sequence[int] | None) -> list[int]:
 def end_attempts(endings: Sequence[Ending], history: History) -> Steps[list[int]]:
     """Return the jobs that will be tried again, and end the others. Answers the tokens that were lost."""
     columns = dict(zip(_ARRAYS, (list(column) for column in zip(*endings, strict=True)), strict=True))
-    [(found, _)] = yield from run("end_attempts", **columns, record=history != "none")
+    [(found, gated, _)] = yield from run("end_attempts", **columns, record=history != "none")
+    if gated:
+        unused = [end.token for end in endings if end.give_back and end.started_at is None]
+        yield from run("release_holds", tokens=[end.token for end in endings], unused=unused)
     return _missing([end.token for end in endings], found)
 
 

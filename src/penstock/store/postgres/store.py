@@ -121,7 +121,7 @@ class PostgresStore:
     def enqueue_jobs(self, params: p.EnqueueJobs) -> Call[list[p.Enqueued]]:
         jobs = list(params.jobs)
         if params.transaction is not None:
-            operation = Operation(lambda: enqueue.enqueue_steps(jobs))
+            operation = Operation(lambda: enqueue.enqueue_steps(jobs, own=False))
             return self._join(params.transaction, operation, [job.spec for job in jobs], "aenqueue()")
         return EnqueueCall(self, jobs)
 
@@ -212,6 +212,9 @@ class PostgresStore:
 
     def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
         return self._write(lambda: coordinate.unroutable_steps(params))
+
+    def tend_gates(self, params: p.TendGates) -> Call[None]:
+        return self._write(lambda: coordinate.tend_steps(params))
 
     def mark_workers(self, params: p.MarkWorkers) -> Call[None]:
         return self._write(lambda: coordinate.mark_steps(params))

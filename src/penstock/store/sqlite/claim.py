@@ -8,6 +8,7 @@ import msgspec
 from penstock.domain.job import StateCode
 from penstock.store.endings import AVOID_US, refuse_claim
 from penstock.store.params import Claim, Claimed, ClaimJobs
+from penstock.store.sqlite.gates import admit, open_gates
 from penstock.store.sqlite.tx import Tx
 
 PROMOTED_MAX = 2000
@@ -17,19 +18,44 @@ _decode = msgspec.json.Decoder(list[Claim]).decode
 
 
 def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
-    [(status, next_due_at, next_expiry, last_lane, token)] = tx.run("before_claim", session=claim.session)
+    [(status, next_due_at, next_expiry, last_lane, token, wake_at)] = tx.run("before_claim", session=claim.session)
     if status not in ("active", "draining"):
         raise refuse_claim(status)
     if next_due_at is not None and next_due_at <= tx.now:
         next_due_at = promote_due(tx)
     if next_expiry is not None and next_expiry <= tx.now:
         expire_overdue(tx)
+    if wake_at is not None and wake_at <= tx.now:
+        wake_at = open_gates(tx)
     lanes = tx.lanes.eligible(tx, claim, last_lane)
+    jobs = _lease(tx, claim, lanes, claim.limit, token)
+    if any(job.gates for job in jobs):
+        jobs = _admitted(tx, claim, lanes, jobs)
+        wake_at = tx.value("next_wake")
+    return Claimed(jobs, tx.now, min((at for at in (next_due_at, wake_at) if at is not None), default=None))
+
+
+def _lease(tx: Tx, claim: ClaimJobs, lanes: str, limit: int, token: int) -> list[Claim]:
+    """The first jobs in order; `token` is the last that was given before."""
     fair = tx.now - AVOID_US
-    if not tx.change("lease_jobs", lanes=lanes, limit=claim.limit, session=claim.session, now=tx.now, fair=fair):
-        return Claimed([], tx.now, next_due_at)
+    if not tx.change("lease_jobs", lanes=lanes, limit=limit, session=claim.session, now=tx.now, fair=fair):
+        return []
     tx.change("unready_leased_jobs", token=token)
-    return Claimed(_read_claims(tx, token), tx.now, next_due_at)
+    return _read_claims(tx, token)
+
+
+def _admitted(tx: Tx, claim: ClaimJobs, lanes: str, jobs: list[Claim]) -> list[Claim]:
+    """Those that pass their gates, and instead of the others those that come next."""
+    free = claim.limit if claim.free is None else claim.free
+    passed: list[Claim] = []
+    while jobs:
+        last = jobs[-1].token
+        admitted, back = admit(tx, jobs, free - sum(bool(job.gates) for job in passed))
+        passed += admitted
+        if back or len(passed) >= claim.limit:
+            break
+        jobs = _lease(tx, claim, lanes, claim.limit - len(passed), last)
+    return passed
 
 
 def _read_claims(tx: Tx, token: int) -> list[Claim]:
@@ -53,4 +79,5 @@ def promote_due(tx: Tx) -> int | None:
 def expire_overdue(tx: Tx) -> None:
     tx.change("expire_jobs", now=tx.now, expired=StateCode.EXPIRED)
     tx.change("unready_ended_jobs", now=tx.now)
+    tx.change("unpark_ended_jobs", now=tx.now)
     tx.change("delete_ttl", now=tx.now)

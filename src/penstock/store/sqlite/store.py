@@ -191,6 +191,9 @@ class SqliteStore:
     def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
         return self._write(lambda tx: coordinate.fail_unroutable(tx, params))
 
+    def tend_gates(self, params: p.TendGates) -> Call[None]:
+        return self._write(lambda tx: coordinate.tend_gates(tx, params), durable=False)
+
     def mark_workers(self, params: p.MarkWorkers) -> Call[None]:
         return self._write(lambda tx: coordinate.mark_workers(tx, params), durable=False)
 

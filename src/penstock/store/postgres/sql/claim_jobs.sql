@@ -126,7 +126,7 @@ picked AS MATERIALIZED (
 taken AS MATERIALIZED (
     SELECT
         nextval('penstock.token') AS token, row.id, row.lane, row.due_at, job.attempt + 1 AS attempt, job.crashes,
-        job.payload, job.policy, job.created_at, job.org, job.workspace, job.tags, job.parent
+        job.payload, job.policy, job.created_at, job.org, job.workspace, job.tags, job.parent, job.gates
     FROM (
         SELECT picked.lane, picked.due_at, picked.id
         FROM picked CROSS JOIN moment
@@ -186,6 +186,7 @@ SELECT
     EXISTS (
         SELECT 1 FROM penstock.waiting WHERE expires_at > %(expired)s::bigint AND expires_at <= moment.us
     ),
+    (SELECT min(wake_at) FROM penstock.gate WHERE wake_at IS NOT NULL),
     found.*,
     onward.*,
     claimed.*
@@ -199,6 +200,7 @@ CROSS JOIN (
         CASE WHEN count(org) > 0 THEN array_agg(org) END,
         CASE WHEN count(workspace) > 0 THEN array_agg(workspace) END,
         CASE WHEN count(tags) > 0 THEN array_agg(to_json(tags)::text) END,
-        CASE WHEN count(parent) > 0 THEN array_agg(parent::text) END
+        CASE WHEN count(parent) > 0 THEN array_agg(parent::text) END,
+        CASE WHEN count(gates) > 0 THEN array_agg(gates) END
     FROM taken
 ) AS claimed

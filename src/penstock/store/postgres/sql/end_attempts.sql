@@ -57,5 +57,6 @@ ended AS (
     WHERE ends AND NOT removed
 )
 SELECT
-    array_agg(token), (SELECT pg_notify(%(channel)s::text, '') WHERE EXISTS (SELECT 1 FROM changed WHERE NOT ends))::text
+    array_agg(token), EXISTS (SELECT 1 FROM penstock.hold WHERE token = ANY (%(tokens)s::bigint[])),
+    (SELECT pg_notify(%(channel)s::text, '') WHERE EXISTS (SELECT 1 FROM changed WHERE NOT ends))::text
 FROM row
