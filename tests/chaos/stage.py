@@ -107,9 +107,15 @@ class Stage(Cast):
         actor.kill()
         self.log.killed(actor.name)
 
-    def pause(self, actor: Actor) -> None:
-        """Stop it, but not while it holds a lock that others need: what is between two statements keeps its locks."""
-        until(lambda: self._stopped(actor), f"{actor.name} stands still without a lock")
+    def pause(self, actor: Actor, anywhere: bool = False) -> None:
+        """Stop it, but not while it holds a lock that others need: what is between two statements keeps its locks.
+
+        `anywhere` does not care, for a moment that is short enough.
+        """
+        if anywhere:
+            suspend_all([actor.pid])
+        else:
+            until(lambda: self._stopped(actor), f"{actor.name} stands still without a lock")
         actor.paused = True
         self.log.paused(actor.name)
 
