@@ -107,6 +107,7 @@ WORDS: dict[str, Words] = {
     "expire_jobs": Words("expire"),
     "fail_unroutable": Words("fail_unroutable", told=lambda params, jobs, *_: {"jobs": tuple(jobs)}),
     "mark_workers": Words("mark"),
+    "tend_gates": Words("tend"),
     "cancel_job": Words(
         "cancel",
         lambda params, _: {"id": params.id},

@@ -42,6 +42,7 @@ METHODS: dict[str, tuple[type, Callable[[Store, World, int], Call[Any]]]] = {
         ),
     ),
     "mark_workers": (type(None), lambda s, w, session: s.mark_workers(p.MarkWorkers([session]))),
+    "tend_gates": (type(None), lambda s, w, _: s.tend_gates(p.TendGates())),
     "begin_once": (p.Once, lambda s, w, _: s.begin_once(p.BeginOnce(1, "key"))),
     "end_once": (bool, lambda s, w, _: s.end_once(p.EndOnce(1, "key"))),
     "recover_jobs": (p.Recovered, lambda s, w, _: s.recover_jobs(p.RecoverJobs(STALE_AFTER))),

@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.duty import Duty
 from penstock.coordinator.expiry import Expiry
+from penstock.coordinator.gates import Gates
 from penstock.coordinator.probes import Probes
 from penstock.coordinator.recovery import Recovery
 from penstock.coordinator.retention import Pruning
 from penstock.coordinator.routing import Routing
 from penstock.coordinator.settings import CoordinatorSettings, Retention
 from penstock.coordinator.start_timeout import StartTimeout
+from penstock.domain.gates import Gate
 from penstock.domain.job import State
 from penstock.domain.options import Options
 from penstock.store import params as p
@@ -53,7 +56,21 @@ def test_every_duty_has_its_interval_from_the_settings(scene: Scene) -> None:
         recovery_interval=1, start_check_interval=2, probe_interval=3, prune_interval=4
     )  # fmt: skip
     intervals = {type(duty).__name__: duty.interval for duty in (make(scene.store, settings) for make in DUTIES)}
-    assert intervals == {"Recovery": 1, "Expiry": 1, "Routing": 1, "StartTimeout": 2, "Probes": 3, "Pruning": 4}
+    assert intervals == {
+        "Recovery": 1, "Expiry": 1, "Gates": 1, "Routing": 1, "StartTimeout": 2, "Probes": 3, "Pruning": 4,
+    }  # fmt: skip
+
+
+def test_jobs_that_nobody_would_let_through_are_let_through(scene: Scene, session: int) -> None:
+    """The one that went ahead expired before anybody took it, and left its place to nobody."""
+    gate = Gate("key:a", 1, None, "key:a")
+    ahead, behind = (msgspec.structs.replace(scene.world.new_job(ttl=1.0), gates=(gate,)) for _ in range(2))
+    scene.world.enqueue(ahead, msgspec.structs.replace(behind, spec=p.JobSpec(type="task")))
+    scene.pass_time(2)
+    scene.world.store.expire_jobs(p.ExpireJobs()).wait()
+    assert (scene.world.state(ahead.id), scene.world.state(behind.id)) == (State.EXPIRED, State.BLOCKED)
+    do(scene, Gates(scene.store, CoordinatorSettings()))
+    assert [claim.id for claim in scene.world.claim(session)] == [behind.id]
 
 
 def test_recovery_goes_on_until_all_is_recovered(

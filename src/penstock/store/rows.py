@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.domain.clock import from_us
 from penstock.domain.errors import AlreadyRetried, UnknownJob
-from penstock.domain.gates import Gate, words_of
+from penstock.domain.gates import Gate, gates_of, words_of
 from penstock.domain.job import FINAL, DecidedBy, ErrorInfo, Job, Progress, State, StateCode, Transition
 from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant, decode_policy
 from penstock.domain.payload import decode_json
@@ -193,8 +193,22 @@ class DeadJob(NamedTuple):
     tags: Sequence[str] | None
 
 
-def spec_again(declared: dict[str, Options], dead: DeadJob) -> p.JobSpec:
-    """The spec of a retried job: its type's current options, or its own where nobody has declared the type."""
+def job_again(new_id: str, declared: dict[str, Options], dead: DeadJob) -> p.NewJob:
+    """A dead letter as a new job."""
+    spec = _spec_again(declared, dead)
+    gates: tuple[Gate, ...] = ()
+    if spec.limit is not None or spec.rate_limit is not None:
+        gates = gates_of(spec, _fields(dead.payload), f"the payload of {dead.id}")
+    return p.NewJob(new_id, dead.payload, spec, gates)
+
+
+def _fields(payload: str) -> dict[str, Any]:
+    found = _plain(payload)
+    return found if isinstance(found, dict) else {}
+
+
+def _spec_again(declared: dict[str, Options], dead: DeadJob) -> p.JobSpec:
+    """Its type's current options, or its own where nobody has declared the type."""
     if dead.type in declared:
         spec = p.job_spec(dead.type, declared[dead.type])
     else:

@@ -125,8 +125,10 @@ class Claimer:
 
     async def _claim(self, want: int) -> Claimed:
         settings = self._settings
+        free = self._executor.line.slots - len(self._executor.active) - len(self._executor.buffer)
         claiming = asyncio.ensure_future(self._store.claim_jobs(ClaimJobs(
             self._session(), want, self._types, settings.queues, settings.capabilities, settings.resources,
+            max(0, free),
         )))  # fmt: skip
         try:
             return await asyncio.shield(claiming)

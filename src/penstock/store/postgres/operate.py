@@ -25,11 +25,11 @@ from penstock.store.postgres.steps import Steps, run, run_text, value
 from penstock.store.postgres.wake import wake
 from penstock.store.rows import (
     DeadJob,
+    job_again,
     named_state,
     prune_ages,
     refuse_retried,
     refuse_unknown,
-    spec_again,
     unknown_job,
 )
 
@@ -95,7 +95,7 @@ def retry_dead(retry: p.RetryDead) -> Steps[list[tuple[str, str]]]:
     pairs = [(dead.id, new_id) for new_id, dead in chosen]
     if chosen:
         declared = (yield from read_types()) | retry.types
-        jobs = [p.NewJob(new_id, dead.payload, spec_again(declared, dead)) for new_id, dead in chosen]
+        jobs = [job_again(new_id, declared, dead) for new_id, dead in chosen]
         yield from enqueue_steps(jobs, retried_from={new_id: old_id for old_id, new_id in pairs})
         old_ids, new_ids = (list(ids) for ids in zip(*pairs, strict=True))
         yield from run("link_retries", old_ids=old_ids, new_ids=new_ids, reason=f"by {retry.actor} as ")

@@ -13,11 +13,11 @@ from penstock.store import params as p
 from penstock.store.rows import (
     FINAL_STATES,
     DeadJob,
+    job_again,
     make_options,
     prune_ages,
     refuse_retried,
     refuse_unknown,
-    spec_again,
     unknown_job,
 )
 from penstock.store.sqlite.coordinate import check_term
@@ -69,7 +69,7 @@ def retry_dead(tx: Tx, retry: p.RetryDead) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for new_id, (seq, dead) in zip(retry.new_ids, found, strict=False):
         refuse_retried(dead, retry.force)
-        enqueue_jobs(tx, [p.NewJob(new_id, dead.payload, spec_again(declared, dead))], retried_from=dead.id)
+        enqueue_jobs(tx, [job_again(new_id, declared, dead)], retried_from=dead.id)
         tx.change("link_retry", new_id=new_id, seq=seq)
         tx.change("record_step", seq=seq, now=tx.now, event="retried", reason=f"by {retry.actor} as {new_id}")
         pairs.append((dead.id, new_id))
