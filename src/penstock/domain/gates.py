@@ -48,6 +48,11 @@ class Limit(msgspec.Struct, frozen=True, array_like=True):
     period: int | None
 
 
+def limit_of(rate: RateLimit) -> Limit:
+    """A rate limit of the config as the store keeps it."""
+    return Limit(f"rate:{rate.key}", rate.requests, int(rate.per * MICROSECONDS))
+
+
 class Limited(Protocol):
     """What a job asks for: its type's options, with those of its enqueue."""
 

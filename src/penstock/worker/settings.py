@@ -11,7 +11,7 @@ from typing import Any
 from penstock.coordinator.settings import CoordinatorSettings, Retention
 from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
-from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
+from penstock.domain.options import DEFAULT_CAPABILITY, RateLimit, Resources, check_name
 from penstock.observe.health import Limits
 from penstock.store.params import History
 from penstock.worker.health_address import ANYWHERE, check_health
@@ -66,6 +66,8 @@ class WorkerSettings:
     leader_lease: float = _duties.lease
     failing_queues: tuple[str, ...] = ()
     """Queues whose jobs fail while no live worker can run them."""
+    rate_limits: tuple[RateLimit, ...] | None = None
+    """What the config says of keys, whatever the code says; None leaves what others have set."""
     retention: Retention = field(default_factory=Retention)
 
     @property

@@ -19,6 +19,7 @@ from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, PenstockError, StoreError
+from penstock.domain.gates import limit_of
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
 from penstock.store.contract import Listener, Store
@@ -308,6 +309,7 @@ class Worker:
                 declared={declaration.name: declaration.options for declaration in self._registry},
                 bell=listener.bell,
                 health=self._health_url,
+                limits=None if settings.rate_limits is None else tuple(map(limit_of, settings.rate_limits)),
             )
         )
         heartbeat.session = self._session
