@@ -26,13 +26,15 @@ class Words:
 
 
 def job_asked(job: p.NewJob) -> JobAsked:
-    """Keys of concurrency and rate limits are not stored with jobs yet, so they are not seen here."""
     policy, unique = decode_policy(job.spec.policy), job.spec.unique
+    keys = {gate.name.partition(":")[0]: gate.key for gate in job.gates}
     return JobAsked(
         id=job.id,
         type=job.spec.type,
         max_attempts=policy.attempts,
         unique=None if unique is None else UniqueAsked(unique.key, unique.per),
+        key=keys.get("key"),
+        rate=keys.get("rate"),
         ttl=job.spec.ttl,
         remove_on_complete=policy.remove_on_complete,
         remove_on_fail=policy.remove_on_fail,
