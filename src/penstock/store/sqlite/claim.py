@@ -17,14 +17,16 @@ _decode = msgspec.json.Decoder(list[Claim]).decode
 
 
 def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
-    [(status, next_due_at, next_expiry, last_lane, token)] = tx.run("before_claim", session=claim.session)
+    [(status, next_due_at, next_expiry, last_lane, token, orders)] = tx.run("before_claim", session=claim.session)
     if status not in ("active", "draining"):
         raise refuse_claim(status)
+    if status == "draining":
+        return Claimed([], tx.now, None)
     if next_due_at is not None and next_due_at <= tx.now:
         next_due_at = promote_due(tx)
     if next_expiry is not None and next_expiry <= tx.now:
         expire_overdue(tx)
-    lanes = tx.lanes.eligible(tx, claim, last_lane)
+    lanes = tx.lanes.eligible(tx, claim, last_lane, orders)
     fair = tx.now - AVOID_US
     if not tx.change("lease_jobs", lanes=lanes, limit=claim.limit, session=claim.session, now=tx.now, fair=fair):
         return Claimed([], tx.now, next_due_at)
