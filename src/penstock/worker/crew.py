@@ -92,6 +92,11 @@ class Crew:
         for claimer in self.claimers:
             claimer.hint.set()
 
+    def resize(self, lines: list[Line]) -> None:
+        """The same lines with other slots."""
+        for executor, line in zip(self._executors, lines, strict=True):
+            executor.resize(line)
+
     # What runs
 
     def tokens(self) -> list[int]:

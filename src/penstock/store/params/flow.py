@@ -18,9 +18,12 @@ class PauseWork(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResumeWork(msgspec.Struct, frozen=True, kw_only=True):
+    """Give out jobs of these again. With `force` a name that this store has never seen is simply not paused."""
+
     kind: PauseKind
     names: tuple[str, ...]
     actor: str = "client"
+    force: bool = False
 
 
 class Switched(msgspec.Struct, frozen=True):

@@ -38,7 +38,8 @@ def resume_steps(resume: p.ResumeWork) -> Steps[list[p.Switched]]:
     known = yield from _known(resume.kind)
     yield from _lock()
     held = Pauses((yield from list_pauses()))
-    flow.refuse_unknown_names(resume.kind, names, known | held.names(resume.kind))
+    if not resume.force:
+        flow.refuse_unknown_names(resume.kind, names, known | held.names(resume.kind))
     changed = {name for (name,) in (yield from run("delete_pauses", kind=resume.kind, names=list(names)))}
     yield from _switched("resume", resume.actor, resume.kind, changed, None)
     return [p.Switched(name, name in changed, held.find(resume.kind, name)) for name in names]

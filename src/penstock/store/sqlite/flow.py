@@ -30,7 +30,8 @@ def pause_work(tx: Tx, pause: p.PauseWork) -> list[p.Switched]:
 def resume_work(tx: Tx, resume: p.ResumeWork) -> list[p.Switched]:
     names = flow.checked_names(resume.kind, resume.names)
     held = read_pauses(tx)
-    flow.refuse_unknown_names(resume.kind, names, _known(tx, resume.kind) | held.names(resume.kind))
+    if not resume.force:
+        flow.refuse_unknown_names(resume.kind, names, _known(tx, resume.kind) | held.names(resume.kind))
     changed = {name: bool(tx.change("delete_pause", kind=resume.kind, name=name)) for name in names}
     _switched(tx, "resume", resume.actor, resume.kind, changed, None)
     return [p.Switched(name, ended, held.find(resume.kind, name)) for name, ended in changed.items()]
