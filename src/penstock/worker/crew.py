@@ -94,7 +94,8 @@ class Crew:
 
     def resize(self, lines: list[Line]) -> None:
         """The same lines with other slots."""
-        for executor, line in zip(self._executors, lines, strict=True):
+        for claimer, executor, line in zip(self.claimers, self._executors, lines, strict=True):
+            claimer.forget_pace()
             executor.resize(line)
 
     # What runs

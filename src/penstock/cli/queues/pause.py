@@ -28,8 +28,8 @@ def pause_queues(
 ) -> None:
     """Pause queues: no worker is given their jobs until they are resumed.
 
-    It holds at once and everywhere. What runs goes on. What waits keeps its place, and new jobs can be enqueued; a time-to-live goes on running out.
-    Pausing again changes nothing.
+    It holds at once and everywhere. What runs goes on. What waits keeps its place, and new jobs can be enqueued; a
+    time-to-live goes on running out. Pausing again changes nothing.
 
     \b
     penstock queues pause mail --reason "the provider is down"

@@ -16,8 +16,9 @@ WorkerId = Annotated[str, typer.Argument(metavar="ID", help="The worker's id.", 
 def drain_worker(worker_id: WorkerId, as_json: AsJson = False, store: StoreUrl = None) -> None:
     """Tell a worker to finish what it has and stop. It hears of it within a second.
 
-    It claims nothing more from this moment on. It takes the time that its jobs need; after SIGTERM, only that of its shutdown timeout. Where something starts it
-    again when it ends (--processes, a service manager), a new worker takes its place.
+    It claims nothing more from this moment on, and takes the time that its jobs need; after SIGTERM, only that of its
+    shutdown timeout. Where something starts it again when it ends (--processes, a service manager), a new worker takes
+    its place.
 
     \b
     penstock workers drain web-1
