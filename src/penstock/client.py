@@ -18,11 +18,23 @@ from penstock.domain.gates import Gate, gates_of
 from penstock.domain.ids import IdSource, check_id
 from penstock.domain.job import FINAL, Job, State
 from penstock.domain.options import DEFAULTS, Options, check_name, make_options
+from penstock.domain.pauses import PauseKind
 from penstock.domain.payload import check_plain, decode_json, encode_json, from_plain
 from penstock.domain.registry import Declaration, Registry
 from penstock.store.call import Call
 from penstock.store.contract import Store
-from penstock.store.params import CancelJob, Cancelled, Enqueued, EnqueueJobs, JobSpec, NewJob, job_spec
+from penstock.store.params import (
+    CancelJob,
+    Cancelled,
+    Enqueued,
+    EnqueueJobs,
+    JobSpec,
+    NewJob,
+    PauseWork,
+    ResumeWork,
+    Switched,
+    job_spec,
+)
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -160,6 +172,22 @@ class Client:
             )
         declaration = self._registry.find(job.type)
         return JobHandle(job.id, False, self, declaration.result_type if declaration else None)
+
+    # Pausing
+
+    def pause(self, kind: PauseKind, name: str, reason: str | None, by: str, force: bool) -> Call[list[Switched]]:
+        force = force or self._declares(kind, name)
+        return self.store.pause_work(PauseWork(kind=kind, names=(name,), actor=by, reason=reason, force=force))
+
+    def resume(self, kind: PauseKind, name: str, by: str) -> Call[list[Switched]]:
+        force = self._declares(kind, name)
+        return self.store.resume_work(ResumeWork(kind=kind, names=(name,), actor=by, force=force))
+
+    def _declares(self, kind: PauseKind, name: str) -> bool:
+        """What this program declares is known to it, also before a worker has told the store."""
+        if kind == "type":
+            return self._registry.find(name) is not None
+        return any(declaration.options.queue == name for declaration in self._registry)
 
 
 class JobHandle(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False):

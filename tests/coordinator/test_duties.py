@@ -21,6 +21,7 @@ from penstock.coordinator.start_timeout import StartTimeout
 from penstock.domain.gates import Gate
 from penstock.domain.job import State
 from penstock.domain.options import Options
+from penstock.domain.pauses import PauseKind
 from penstock.store import params as p
 from tests.coordinator.conftest import Scene
 
@@ -171,6 +172,22 @@ def test_a_worker_that_can_run_it_is_enough(scene: Scene, session: int) -> None:
     job = scene.world.add(type="hasty")
     do(scene, Routing(scene.store, CoordinatorSettings()), times=3)
     assert scene.world.state(job) is State.PENDING
+
+
+@pytest.mark.parametrize("what", [("queue", "now"), ("type", "hasty")])
+def test_paused_jobs_wait_for_no_worker(
+    scene: Scene, session: int, caplog: pytest.LogCaptureFixture, what: tuple[PauseKind, str]
+) -> None:
+    declare(scene, hasty=Options(no_worker="fail"))
+    scene.world.heartbeat(session, "draining")
+    job = scene.world.add(type="hasty", queue="now")
+    scene.world.pause(*what)
+    duty = Routing(scene.store, CoordinatorSettings(failing_queues=("now",)))
+    do(scene, duty, times=3)
+    assert (scene.world.state(job), caplog.text) == (State.PENDING, "")
+    scene.world.resume(*what)
+    do(scene, duty, times=2)
+    assert scene.world.state(job) is State.DEAD
 
 
 # Probes

@@ -123,6 +123,11 @@ class Claimer:
             self._prefetch = min(PREFETCH_MAX, int(self._pace * PREFETCH_SECONDS))
             self._executor.low_water = self._prefetch // 2
 
+    def forget_pace(self) -> None:
+        """With other slots there is another pace: nothing is claimed ahead until it is known."""
+        self._pace, self._prefetch, self._executor.low_water = 0.0, 0, 0
+        self._paced_at, self._paced_ended = self._loop.time(), self._executor.ended
+
     async def _claim(self, want: int) -> Claimed:
         settings = self._settings
         free = self._executor.line.slots - len(self._executor.active) - len(self._executor.buffer)

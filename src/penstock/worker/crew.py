@@ -92,6 +92,12 @@ class Crew:
         for claimer in self.claimers:
             claimer.hint.set()
 
+    def resize(self, lines: list[Line]) -> None:
+        """The same lines with other slots."""
+        for claimer, executor, line in zip(self.claimers, self._executors, lines, strict=True):
+            claimer.forget_pace()
+            executor.resize(line)
+
     # What runs
 
     def tokens(self) -> list[int]:

@@ -135,6 +135,18 @@ class Executor:
             self._quota.take()
             self._begin(self.buffer.popleft())
 
+    def resize(self, line: Line) -> None:
+        """Other slots from now on. With fewer, what runs finishes and what was claimed ahead goes back."""
+        before, self.line = self.line, line
+        if line.slots < before.slots:
+            self._give_back("the worker was given fewer slots")
+        self._threads.resize(line.slots - before.slots)
+        if self._batches is not None:
+            self._batches.resize(line.calls - before.calls)
+        self._fill()
+        self.room.set()
+        self._note_idle()
+
     @property
     def room_left(self) -> int:
         """How many more jobs it makes sense to claim before this process is replaced."""
@@ -354,10 +366,13 @@ class Executor:
 
     def release_buffer(self) -> None:
         """Give back what was claimed and never begun, and let no batch wait any longer."""
-        while self.buffer:
-            self._outcomes.release(self.buffer.popleft(), "the worker stopped")
+        self._give_back("the worker stopped")
         self.hurry()
         self._note_idle()
+
+    def _give_back(self, why: str) -> None:
+        while self.buffer:
+            self._outcomes.release(self.buffer.popleft(), why)
 
     def hurry(self) -> None:
         """There is nothing to wait for: let batches begin with what they have."""

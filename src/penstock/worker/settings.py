@@ -13,12 +13,12 @@ from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import DEFAULT_CAPABILITY, RateLimit, Resources, check_name
 from penstock.observe.health import Limits
+from penstock.store.flow import SLOTS_MAX
 from penstock.store.params import History
 from penstock.worker.health_address import ANYWHERE, check_health
 
 STALE_HEARTBEATS = 3
 CONCURRENCY = 50
-CONCURRENCY_MAX = 10_000
 PROCESS_SLOTS_MAX = 1_000
 MEMORY_BYTES_MIN = 64 * 2**20
 
@@ -153,7 +153,7 @@ def _names(value: object, name: str) -> tuple[str, ...]:
 
 
 CHECKS: dict[str, Check] = {
-    "concurrency": whole(1, CONCURRENCY_MAX),
+    "concurrency": whole(1, SLOTS_MAX),
     "types": _names,
     "queues": _names,
     "capabilities": _names,

@@ -16,6 +16,14 @@ from penstock.store.params.duties import (
     RecoverJobs as RecoverJobs,
     TendGates as TendGates,
 )
+from penstock.store.params.flow import (
+    DrainWorker as DrainWorker,
+    OpenJobs as OpenJobs,
+    PauseWork as PauseWork,
+    ResizeWorker as ResizeWorker,
+    ResumeWork as ResumeWork,
+    Switched as Switched,
+)
 from penstock.store.params.jobs import (
     BeginOnce as BeginOnce,
     Claim as Claim,

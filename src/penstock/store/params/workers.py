@@ -57,10 +57,16 @@ class ReadSignals(msgspec.Struct, frozen=True):
 
 
 class Signals(msgspec.Struct, frozen=True):
-    """`cancelled`: a person asked to stop them. `lost`: the tokens are no longer current."""
+    """`cancelled`: a person asked to stop them. `lost`: the tokens are no longer current.
+
+    `status` and `slots` are the worker's own as they are stored: one that was told to drain is draining, and one that
+    was resized has other slots than it registered with. None for a worker that is not known.
+    """
 
     cancelled: list[int]
     lost: list[int]
+    status: WorkerStatus | None = None
+    slots: int | None = None
 
 
 class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,6 +50,8 @@ class Seen:
 
     def __init__(self) -> None:
         self.lanes: dict[int, Lane] = {}
+        self.orders: int | None = None
+        self._paused: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
         self.first: dict[int, tuple[int, str]] = {}
         self.upto: str | None = None
         self.server = ""
@@ -62,6 +64,11 @@ class Seen:
         self.wake_at: int | None = None
         self.width = LANES_MIN
         self._eligible: dict[tuple[object, ...], tuple[int, list[int]]] = {}
+
+    def heed(self, orders: int, queues: list[str], types: list[str]) -> None:
+        """Remember what is paused, and as of which order."""
+        self.orders, self._paused = orders, (frozenset(queues), frozenset(types))
+        self._eligible.clear()
 
     def look(self, snapshot: str) -> None:
         """Remember a snapshot: `xmin:xmax:in progress`."""
@@ -82,7 +89,12 @@ class Seen:
         key = (claim.types, claim.queues, claim.capabilities, claim.resources)
         known, lanes = self._eligible.get(key, (-1, []))
         if known != len(self.lanes):
-            lanes = [number for number, lane in self.lanes.items() if not why_not(claim, lane)]
+            queues, types = self._paused
+            lanes = [
+                number
+                for number, lane in self.lanes.items()
+                if lane.queue not in queues and lane.type not in types and not why_not(claim, lane)
+            ]
             if len(self._eligible) > 64:
                 self._eligible.clear()
             self._eligible[key] = (len(self.lanes), lanes)
@@ -164,6 +176,8 @@ def _look_at_all(seen: Seen) -> Steps[None]:
     [(snapshot, seen.server, now, lanes, dues, ids)] = yield from run("heads")
     seen.note(now)
     yield from _read_lanes(seen)  # After the heads, so that every lane of theirs is known.
+    if seen.orders is None:
+        yield from _read_orders(seen)
     seen.look(snapshot)
     seen.first = {lane: (due, id_) for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True)}
     seen.headed_at = time.monotonic()
@@ -174,6 +188,11 @@ def _read_lanes(seen: Seen) -> Steps[None]:
     # All of them: a lane with a smaller number may have been committed after one with a larger.
     for number, type_, queue, capability, resources, priority in (yield from run("read_lanes", known=0)):
         seen.lanes[number] = Lane(type_, queue, capability, read_resources(resources), priority)
+
+
+def _read_orders(seen: Seen) -> Steps[None]:
+    [(orders, queues, types)] = yield from run("read_orders")
+    seen.heed(orders, queues, types)
 
 
 def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
@@ -195,6 +214,7 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
         priorities=[seen.lanes[lane].priority for lane in active],
         eligible=eligible,
         known=len(seen.lanes),
+        orders=seen.orders,
         expired=seen.expired_upto,
         flood=FLOOD,
         fair=AVOID_US,
@@ -203,16 +223,17 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
         beyond_due=None if beyond is None else seen.first[beyond][0],
         beyond_id=None if beyond is None else seen.first[beyond][1],
     )
-    (
-        status, now, snapshot, server, flooded, strange, overdue, seen.wake_at, new, new_dues, new_ids,
-        lanes, dues, ids, *columns,
-    ) = answer  # fmt: skip
+    status, now, snapshot, server, flooded, strange, ordered, overdue, seen.wake_at, *rest = answer
+    new, new_dues, new_ids, lanes, dues, ids, *columns = rest
     if status not in ("active", "draining"):
         seen.upto = None
         raise refuse_claim(status)
     seen.note(now)
+    if ordered:
+        yield from _read_orders(seen)
     if strange:
         yield from _read_lanes(seen)
+    if ordered or strange:
         return Claimed([], now, None), True
     jobs = _claims(seen, columns)
     if flooded or server != seen.server:  # Numbers of transactions mean nothing to a server that was started again.

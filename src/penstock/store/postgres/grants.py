@@ -12,6 +12,7 @@ EVERYBODY = ("public", "none")
 RIGHTS = {
     "SELECT": ("meta",),
     "SELECT, INSERT": ("lane",),
+    "SELECT, UPDATE": ("order_number",),
     "SELECT, INSERT, UPDATE": ("job_type", "leader"),
     "SELECT, INSERT, DELETE": ("history",),
     "SELECT, INSERT, UPDATE, DELETE": (
@@ -22,6 +23,7 @@ RIGHTS = {
         "unique_key",
         "worker",
         "once",
+        "pause",
         "gate",
         "gate_limit",
         "hold",

@@ -224,10 +224,15 @@ def _worker(
 
 
 def read_signals(params: p.ReadSignals) -> Steps[p.Signals]:
-    current: dict[int, bool] = dict((yield from run("read_signals", tokens=list(params.tokens))))
+    [(current, cancelled, status, slots)] = yield from run(
+        "read_signals", tokens=list(params.tokens), session=params.session
+    )
+    held, asked = set(current), set(cancelled)
     return p.Signals(
-        cancelled=[token for token in params.tokens if current.get(token)],
-        lost=[token for token in params.tokens if token not in current],
+        cancelled=[token for token in params.tokens if token in asked],
+        lost=[token for token in params.tokens if token not in held],
+        status=status,
+        slots=slots,
     )
 
 

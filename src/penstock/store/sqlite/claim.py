@@ -18,16 +18,20 @@ _decode = msgspec.json.Decoder(list[Claim]).decode
 
 
 def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
-    [(status, next_due_at, next_expiry, last_lane, token, wake_at)] = tx.run("before_claim", session=claim.session)
+    [(status, next_due_at, next_expiry, last_lane, token, orders, wake_at)] = tx.run(
+        "before_claim", session=claim.session
+    )
     if status not in ("active", "draining"):
         raise refuse_claim(status)
+    if status == "draining":
+        return Claimed([], tx.now, None)
     if next_due_at is not None and next_due_at <= tx.now:
         next_due_at = promote_due(tx)
     if next_expiry is not None and next_expiry <= tx.now:
         expire_overdue(tx)
     if wake_at is not None and wake_at <= tx.now:
         wake_at = open_gates(tx)
-    lanes = tx.lanes.eligible(tx, claim, last_lane)
+    lanes = tx.lanes.eligible(tx, claim, last_lane, orders)
     jobs = _lease(tx, claim, lanes, claim.limit, token)
     if any(job.gates for job in jobs):
         jobs = _admitted(tx, claim, lanes, jobs)

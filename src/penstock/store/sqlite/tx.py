@@ -9,6 +9,7 @@ import apsw
 import msgspec
 
 from penstock.domain.options import NO_RESOURCES, Resources
+from penstock.domain.pauses import Pause, Pauses
 from penstock.domain.routing import why_not
 from penstock.store.params import ClaimJobs
 from penstock.store.rows import read_resources
@@ -28,14 +29,17 @@ def fetch(db: apsw.Connection, text: str, bindings: dict[str, Any]) -> list[Any]
 
 
 class Lanes:
-    """The interned routes, cached. Rows are only ever added; a rollback empties the cache."""
+    """The interned routes and what is paused, cached. Routes are only ever added; a rollback empties the cache."""
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str, str, str], int] = {}
         self._known = 0
         self._eligible: dict[tuple[object, ...], tuple[int, str]] = {}
+        self._orders = -1
+        self._pauses = Pauses()
 
     def clear(self) -> None:
+        self._orders = -1
         self._ids.clear()
         self._eligible.clear()
         self._known = 0
@@ -52,18 +56,27 @@ class Lanes:
             lane = self._ids[route] = self._known = tx.db.last_insert_rowid()
         return lane
 
-    def eligible(self, tx: Tx, claim: ClaimJobs, last_lane: int) -> str:
-        """The lanes that a claim may take from, as a JSON array."""
+    def eligible(self, tx: Tx, claim: ClaimJobs, last_lane: int, orders: int) -> str:
+        """The lanes that a claim may take from, as a JSON array. `orders` says whether what is paused has changed."""
+        if orders != self._orders:
+            self._orders, self._pauses = orders, Pauses(Pause(*row) for row in tx.run("read_pauses"))
+            self._eligible.clear()
         key = (claim.types, claim.queues, claim.capabilities, claim.resources)
         if last_lane != self._known:
             self._refresh(tx)
         known, lanes = self._eligible.get(key, (-1, ""))
         if known != self._known:
-            lanes = as_json([lane for route, lane in self._ids.items() if _may_take(claim, *route)])
+            lanes = as_json([lane for route, lane in self._ids.items() if self._may_take(claim, route)])
             if len(self._eligible) > 64:
                 self._eligible.clear()
             self._eligible[key] = (self._known, lanes)
         return lanes
+
+    def _may_take(self, claim: ClaimJobs, route: tuple[str, str, str, str]) -> bool:
+        type_, queue, capability, resources = route
+        if self._pauses.holding_names(type_, queue):
+            return False
+        return not why_not(claim, _Lane(type_, queue, capability, read_resources(resources)))
 
     def _refresh(self, tx: Tx) -> None:
         for row in tx.run("read_lanes", known=self._known):
@@ -80,10 +93,6 @@ class _Lane(msgspec.Struct, frozen=True):
     queue: str
     capability: str
     resources: Resources
-
-
-def _may_take(claim: ClaimJobs, type: str, queue: str, capability: str, resources: str) -> bool:
-    return not why_not(claim, _Lane(type, queue, capability, read_resources(resources)))
 
 
 class Tx:

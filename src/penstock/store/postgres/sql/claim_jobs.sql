@@ -9,6 +9,8 @@ worker AS MATERIALIZED (
     FROM penstock.worker
     WHERE session = %(session)s::bigint
 ),
+-- Locks no row, but the table, before the snapshot is taken: a pause waits for the claims that are under way.
+unpaused AS (SELECT 1 FROM penstock.pause WHERE false FOR KEY SHARE),
 new AS MATERIALIZED (
     SELECT lane, due_at, id
     FROM (
@@ -19,12 +21,14 @@ new AS MATERIALIZED (
     LIMIT %(flood)s::bigint
 ),
 fresh AS MATERIALIZED (SELECT DISTINCT ON (lane) lane, due_at, id FROM new ORDER BY lane, due_at, id),
--- Why nothing is taken: more came than is worth walking over, or there are lanes that this connection does not know.
+-- Why nothing is taken: more came than is worth walking over, there are lanes that this connection does not know, or
+-- something was paused or resumed since it looked.
 unsure AS MATERIALIZED (
     SELECT
         (SELECT count(*) FROM new) >= %(flood)s::bigint AS flooded,
         CASE WHEN EXISTS (SELECT 1 FROM new) THEN (SELECT count(*) FROM penstock.lane) > %(known)s::bigint ELSE false END
-            AS strange
+            AS strange,
+        (SELECT number FROM penstock.order_number) IS DISTINCT FROM %(orders)s::bigint AS ordered
 ),
 want AS MATERIALIZED (
     SELECT DISTINCT ON (lane) lane, due_at, id, priority
@@ -38,8 +42,8 @@ want AS MATERIALIZED (
         CROSS JOIN LATERAL (SELECT priority FROM penstock.lane WHERE lane.lane = fresh.lane LIMIT 1) AS route
         WHERE fresh.lane = ANY (%(eligible)s::integer[])
     ) AS either
-    WHERE EXISTS (SELECT 1 FROM worker WHERE status IN ('active', 'draining'))
-        AND NOT EXISTS (SELECT 1 FROM unsure WHERE flooded OR strange)
+    WHERE EXISTS (SELECT 1 FROM worker WHERE status = 'active')
+        AND NOT EXISTS (SELECT 1 FROM unsure WHERE flooded OR strange OR ordered)
     ORDER BY lane, due_at, id
 ),
 -- How many of each lane are among the first: of the only lane all, else counted without locking any. Of each lane its
@@ -183,6 +187,7 @@ SELECT
     pg_postmaster_start_time()::text,
     (SELECT flooded FROM unsure),
     (SELECT strange FROM unsure),
+    (SELECT ordered FROM unsure),
     EXISTS (
         SELECT 1 FROM penstock.waiting WHERE expires_at > %(expired)s::bigint AND expires_at <= moment.us
     ),
