@@ -76,6 +76,10 @@ class Store(Protocol):
         expire instead. A worker that is not registered, or was declared lost, gets WorkerRefused; one that does not
         answer probes gets WorkerInactive. For a short while after its due time, a job whose last attempt asked for it
         is not given to the worker of that attempt.
+
+        What is claimed fits together into what the worker has free. A job that does not is passed over and holds up
+        nobody, until it was due for longer than domain.room.PASSED_OVER_SECONDS_MAX: then nothing that comes after it
+        is given what it is waiting for.
         """
         ...
 

@@ -9,6 +9,7 @@ import msgspec
 
 from penstock.domain.job import Event
 from penstock.domain.options import DEFAULT_POLICY, NO_RESOURCES, Options, Resources, Tenant, Unique
+from penstock.domain.room import Cap
 
 History = Literal["all", "default", "failures", "none"]
 
@@ -72,7 +73,10 @@ class Enqueued(msgspec.Struct, frozen=True, gc=False):
 
 
 class ClaimJobs(msgspec.Struct, frozen=True):
-    """Up to `limit` jobs that this worker may run: by type, queue, capability and what it has."""
+    """Up to `limit` jobs that this worker may run: by type, queue, capability and what it has.
+
+    Together they need no more than what is `free` of that now (None: all of it), and no more of a type than its cap.
+    """
 
     session: int
     limit: int
@@ -80,6 +84,8 @@ class ClaimJobs(msgspec.Struct, frozen=True):
     queues: tuple[str, ...] | None = None
     capabilities: tuple[str, ...] = ("general",)
     resources: Resources | None = None
+    free: Resources | None = None
+    caps: tuple[Cap, ...] = ()
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -99,6 +105,7 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
     tenant: Tenant | None = None
     tags: tuple[str, ...] | None = None
     parent: str | None = None
+    resources: Resources | None = None
 
 
 class Claimed(msgspec.Struct, frozen=True):

@@ -6,8 +6,9 @@ import apsw
 import msgspec
 
 from penstock.domain.job import StateCode
-from penstock.store.endings import AVOID_US, refuse_claim
+from penstock.store.endings import refuse_claim
 from penstock.store.params import Claim, Claimed, ClaimJobs
+from penstock.store.sqlite.fit import lease_jobs
 from penstock.store.sqlite.tx import Tx
 
 PROMOTED_MAX = 2000
@@ -25,10 +26,8 @@ def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
     if next_expiry is not None and next_expiry <= tx.now:
         expire_overdue(tx)
     lanes = tx.lanes.eligible(tx, claim, last_lane)
-    fair = tx.now - AVOID_US
-    if not tx.change("lease_jobs", lanes=lanes, limit=claim.limit, session=claim.session, now=tx.now, fair=fair):
+    if not lease_jobs(tx, claim, lanes, token):
         return Claimed([], tx.now, next_due_at)
-    tx.change("unready_leased_jobs", token=token)
     return Claimed(_read_claims(tx, token), tx.now, next_due_at)
 
 
