@@ -70,9 +70,7 @@ def test_the_order_holds_among_what_fits(world: World, session: int) -> None:
     assert take(world, session) == [other]
 
 
-def test_the_order_holds_between_many_that_need_nothing_and_few_that_need_something(
-    world: World, session: int
-) -> None:
+def test_the_order_holds_between_many_that_need_nothing_and_few_that_need_something(world: World, session: int) -> None:
     expected, capacity = [], 4.0
     for n in range(60):
         cpu = 1.0 if n % 7 == 3 else 0.0
@@ -164,9 +162,7 @@ def test_a_cap_and_resources_both_hold(world: World, session: int) -> None:
 @pytest.mark.parametrize("limit", [1, 3, 40])
 def test_many_kinds_in_small_and_large_claims_never_take_too_much(world: World, session: int, limit: int) -> None:
     for n in range(80):
-        world.add(
-            type=f"type{n % 5}", priority=n % 3, resources=Resources(cpu=(n % 4) * 0.75, memory=(n % 3) * 2**30)
-        )
+        world.add(type=f"type{n % 5}", priority=n % 3, resources=Resources(cpu=(n % 4) * 0.75, memory=(n % 3) * 2**30))
     claims = world.claim(session, limit, resources=HAS, caps=(Cap(("type1",), 1), Cap(("type2", "type3"), 2)))
     needs = [claim.resources or NO_RESOURCES for claim in claims]
     assert sum(one.cpu for one in needs) <= HAS.cpu

@@ -13,6 +13,7 @@ from penstock.domain.errors import StoreBusy, StoreGone, WorkerRefused
 from penstock.store.contract import Store
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.worker import claimer as claimer_module, outage
+from penstock.worker.budget import Budget
 from penstock.worker.claimer import PREFETCH_MAX, Claimer, Together
 from penstock.worker.executor import Executor
 from penstock.worker.finisher import Finisher
@@ -102,7 +103,8 @@ def with_claimer(
         executor = StubExecutor(checked.concurrency)
         slots, finisher = cast(Executor, executor), cast(Finisher, StubFinisher())
         together = Together([slots])
-        claimer = Claimer(cast(Store, store), slots, finisher, checked, lambda: 1, ("work",), together)
+        budget = Budget(checked.resources, [], [slots])
+        claimer = Claimer(cast(Store, store), slots, finisher, checked, lambda: 1, ("work",), together, budget)
         running = asyncio.ensure_future(claimer.run())
         try:
             async with asyncio.timeout(30):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from penstock.domain.errors import StoreError, WorkerInactive, WorkerRefused
 from penstock.store.contract import Store
 from penstock.store.params import Claimed, ClaimJobs
+from penstock.worker.budget import Budget
 from penstock.worker.executor import Executor
 from penstock.worker.finisher import Finisher
 from penstock.worker.outage import FATAL, Patience
@@ -53,13 +54,15 @@ class Claimer:
     """The claim loop. Prefetches only what the measured pace would begin within a few milliseconds."""
 
     def __init__(self, store: Store, executor: Executor, finisher: Finisher, settings: WorkerSettings,
-                 session: Callable[[], int], types: tuple[str, ...], together: Together) -> None:  # fmt: skip
+                 session: Callable[[], int], types: tuple[str, ...], together: Together,
+                 budget: Budget) -> None:  # fmt: skip
         self._store = store
         self._executor = executor
         self._finisher = finisher
         self._settings = settings
         self._session = session
         self._types = types
+        self._budget = budget
         self._loop = asyncio.get_running_loop()
         self._prefetch = 0
         self._together = together
@@ -124,9 +127,14 @@ class Claimer:
             self._executor.low_water = self._prefetch // 2
 
     async def _claim(self, want: int) -> Claimed:
-        settings = self._settings
+        async with self._budget.turn:
+            return await self._claim_now(want)
+
+    async def _claim_now(self, want: int) -> Claimed:
+        settings, budget = self._settings, self._budget
         claiming = asyncio.ensure_future(self._store.claim_jobs(ClaimJobs(
             self._session(), want, self._types, settings.queues, settings.capabilities, settings.resources,
+            budget.free(), budget.caps(self._types),
         )))  # fmt: skip
         try:
             return await asyncio.shield(claiming)

@@ -10,6 +10,8 @@ from penstock.client import Client
 from penstock.domain.registry import Registry
 from penstock.observe import logs
 from penstock.store.contract import Store
+from penstock.store.params import Claim
+from penstock.worker.budget import Budget, limits_of
 from penstock.worker.claimer import Claimer, Together
 from penstock.worker.executor import Executor, Quota
 from penstock.worker.finisher import Finisher
@@ -64,10 +66,15 @@ class Crew:
             for line in lines
         ]
         together = Together(self._executors)
+        limits = limits_of(registry, [name for line in lines for name in line.types])
+        self._budget = Budget(settings.resources, limits, self._executors)
         self.claimers = [
-            Claimer(store, executor, self.finisher, settings, session, executor.line.types, together)
+            Claimer(store, executor, self.finisher, settings, session, executor.line.types, together, self._budget)
             for executor in self._executors
         ]
+        if settings.resources is not None or limits:
+            for executor in self._executors:
+                executor.freed = self._freed
 
     async def open(self) -> None:
         """Start the child processes, if there is work for them."""
@@ -91,6 +98,11 @@ class Crew:
         """There may be something new to claim."""
         for claimer in self.claimers:
             claimer.hint.set()
+
+    def _freed(self, claim: Claim) -> None:
+        """What this job held may be what another one waits for."""
+        if self._budget.counts(claim):
+            self.hint()
 
     # What runs
 
