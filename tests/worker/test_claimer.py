@@ -19,7 +19,10 @@ from penstock.worker.executor import Executor
 from penstock.worker.finisher import Finisher
 from penstock.worker.line import Line
 from penstock.worker.settings import WorkerSettings
+from penstock.worker.spreading import Spreading
 from tests.worker.fakes import Answer, claim
+
+ALONE = Spreading(list, lambda: 1)
 
 
 class StubExecutor:
@@ -36,8 +39,13 @@ class StubExecutor:
         self.room, self.idle = asyncio.Event(), asyncio.Event()
         self.idle.set()
         self.taken = asyncio.Event()
+        self.given_back: list[str] = []
 
     def hurry(self) -> None: ...
+
+    def give_back(self, why: str) -> None:
+        self.given_back.append(why)
+        self.buffer.clear()
 
     def take(self, claims: list[Claim], claimed_at_us: int) -> None:
         self.buffer.extend(claims)
@@ -104,7 +112,7 @@ def with_claimer(
         slots, finisher = cast(Executor, executor), cast(Finisher, StubFinisher())
         together = Together([slots])
         budget = Budget(checked.resources, [], [slots])
-        claimer = Claimer(cast(Store, store), slots, finisher, checked, lambda: 1, ("work",), together, budget)
+        claimer = Claimer(cast(Store, store), slots, finisher, checked, lambda: 1, ("work",), together, budget, ALONE)
         running = asyncio.ensure_future(claimer.run())
         try:
             async with asyncio.timeout(30):

@@ -35,6 +35,8 @@ class Listener(Protocol):
     """A waiting worker's ear. Hints may be lost or spurious; a lost one costs one poll interval."""
 
     bell: int | None
+    turn: int | None
+    """A number that came with the last hint, the same for all who heard it; None if it came without one."""
 
     async def wait(self, timeout: float) -> bool:
         """True when there may be something new, False after `timeout` seconds. Costs nearly nothing while idle."""

@@ -24,6 +24,7 @@ from penstock.worker.outcomes import Outcomes
 from penstock.worker.processes import Processes
 from penstock.worker.run import Run, Stop
 from penstock.worker.settings import WorkerSettings
+from penstock.worker.spreading import Spreading
 
 
 class Crew:
@@ -41,6 +42,7 @@ class Crew:
         resources: Any,
         session: Callable[[], int],
         neighbours: Neighbours,
+        spreading: Spreading,
         failed: Callable[[BaseException], None],
         enough: Callable[[], None],
     ) -> None:
@@ -69,7 +71,17 @@ class Crew:
         limits = limits_of(registry, [name for line in lines for name in line.types])
         self._budget = Budget(settings.resources, limits, self._executors)
         self.claimers = [
-            Claimer(store, executor, self.finisher, settings, session, executor.line.types, together, self._budget)
+            Claimer(
+                store,
+                executor,
+                self.finisher,
+                settings,
+                session,
+                executor.line.types,
+                together,
+                self._budget,
+                spreading,
+            )
             for executor in self._executors
         ]
         if settings.resources is not None or limits:
@@ -94,9 +106,10 @@ class Crew:
             if error is not None:
                 raise error
 
-    def hint(self) -> None:
-        """There may be something new to claim."""
+    def hint(self, turn: int | None = None) -> None:
+        """There may be something new to claim. The number says whose turn it is to take it first."""
         for claimer in self.claimers:
+            claimer.turn = turn
             claimer.hint.set()
 
     def _freed(self, claim: Claim) -> None:

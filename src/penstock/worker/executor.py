@@ -368,10 +368,16 @@ class Executor:
 
     def release_buffer(self) -> None:
         """Give back what was claimed and never begun, and let no batch wait any longer."""
-        while self.buffer:
-            self._outcomes.release(self.buffer.popleft(), "the worker stopped")
+        self.give_back("the worker stopped")
         self.hurry()
         self._note_idle()
+
+    def give_back(self, why: str) -> None:
+        """Release what was claimed and has not begun."""
+        while self.buffer:
+            claim = self.buffer.popleft()
+            self._outcomes.release(claim, why)
+            self.freed(claim)
 
     def hurry(self) -> None:
         """There is nothing to wait for: let batches begin with what they have."""

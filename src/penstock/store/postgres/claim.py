@@ -155,7 +155,7 @@ def _claim_more(seen: Seen, claim: ClaimJobs, room: Room, limit: int) -> Steps[t
 def _claim_what_fits(
     seen: Seen, session: int, limit: int, eligible: Eligible, room: Room
 ) -> Steps[tuple[Claimed, bool]]:
-    """First no more than fits whatever it is, in order; then of what needs nothing, up to the next that needs something."""
+    """First no more than surely fits, in order; then of what needs nothing, up to the next that needs something."""
     fitting = yield from _fitting(seen, eligible, room)
     if not fitting:
         return (yield from _claim(seen, session, limit, eligible.plain))
@@ -173,7 +173,7 @@ def _claim_what_fits(
 
 
 def _fitting(seen: Seen, eligible: Eligible, room: Room) -> Steps[list[int]]:
-    """The lanes of which a job fits now. Where one that does not was passed over for long, what it waits for is kept."""
+    """The lanes of which a job fits now. What one that does not waits for is kept if it was passed over for long."""
     fitting = [lane for lane in eligible.scarce if room.fits(seen.lanes[lane])]
     others = [lane for lane in eligible.scarce if lane not in fitting]
     if not any(_is_overdue(seen, lane) for lane in others):

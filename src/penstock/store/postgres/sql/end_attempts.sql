@@ -57,5 +57,9 @@ ended AS (
     WHERE ends AND NOT removed
 )
 SELECT
-    array_agg(token), (SELECT pg_notify(%(channel)s::text, '') WHERE EXISTS (SELECT 1 FROM changed WHERE NOT ends))::text
+    array_agg(token),
+    (
+        SELECT pg_notify(%(channel)s::text, pg_current_xact_id()::text)
+        WHERE EXISTS (SELECT 1 FROM changed WHERE NOT ends)
+    )::text
 FROM row
