@@ -107,7 +107,7 @@ KEYS = (
     Key("worker.process_slots", kinds.whole(CHECKS["process_slots"]), None,
         "Jobs of process handlers at once; auto shares the cores among the processes.", AUTO, "--process-slots"),
     Key("worker.resources.cpu", kinds.NUMBER, None,
-        "Cores it has; a job that asks for more is left to others.", OFF, "--cpu"),
+        "Cores it has for jobs that ask for some; they are counted while those run.", OFF, "--cpu"),
     Key("worker.resources.memory", kinds.SIZE, None, "Memory it has, in the same way.", OFF, "--memory"),
     Key("worker.resources.gpu", kinds.NUMBER, None, "GPUs it has, in the same way.", OFF, "--gpu"),
     Key("worker.job_timeout", kinds.duration(CHECKS["job_timeout"]), _worker.job_timeout,
