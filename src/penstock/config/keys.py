@@ -93,6 +93,8 @@ KEYS = (
     Key("retention.dead", kinds.DURATION, _retention.dead, "How long dead letters are kept.", FOREVER),
     Key("queue.ttl", kinds.duration(CHECKS["job_timeout"]), None,
         "A job that has not begun this long after it was due expires, if its type does not say otherwise.", OFF),
+    Key("queue.ageing", kinds.duration(CHECKS["ageing"]), _worker.ageing,
+        "A job that was due for n times this long has at least priority n: urgent ones cannot starve it.", OFF),
     Key("queue.fail_without_worker", kinds.names(CHECKS["failing_queues"]), _worker.failing_queues or None,
         "Jobs of these queues fail while no live worker can run them; those of others wait.", OFF),
     Key("worker.types", kinds.names(CHECKS["types"]), _worker.types, "Only these job types.", ALL, "--types"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.coordinator.ageing import Ageing
 from penstock.coordinator.duty import Duty
 from penstock.coordinator.expiry import Expiry
 from penstock.coordinator.probes import Probes
@@ -15,5 +16,5 @@ from penstock.coordinator.start_timeout import StartTimeout
 from penstock.store.contract import Store
 
 DUTIES: tuple[Callable[[Store, CoordinatorSettings], Duty], ...] = (
-    Recovery, StartTimeout, Expiry, Routing, Probes, Pruning,
+    Recovery, StartTimeout, Expiry, Ageing, Routing, Probes, Pruning,
 )  # fmt: skip

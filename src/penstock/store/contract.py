@@ -161,6 +161,15 @@ class Store(Protocol):
         """End pending jobs whose time-to-live has passed, also while nobody claims; expired, decided_by ttl."""
         ...
 
+    def age_jobs(self, params: p.AgeJobs) -> Call[int]:
+        """Raise the priority of pending jobs that have waited for long, the oldest first; answers of how many.
+
+        Never lowers one. Touches only jobs that are raised, and each once for every time `ageing`, so that a store
+        in which much waits is not written anew. After a failed attempt a job waits anew from when it is due again,
+        with the priority that it had reached.
+        """
+        ...
+
     def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
         """End pending jobs for which there is no worker; dead, decided_by routing. Answers their ids, a page at most.
 
