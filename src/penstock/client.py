@@ -303,8 +303,9 @@ def _gates(spec: JobSpec, payload: str, declaration: Declaration | None) -> tupl
 
 def enqueue_options(base: Options, given: dict[str, Any]) -> Options:
     """Options of one enqueue: all but those that only a type can have."""
-    if "no_worker" in given:
-        raise errors.ConfigError("no_worker= is an option of the job's type, not of one enqueue; give it to @app.job")
+    for name in ("no_worker", "worker_concurrency"):
+        if name in given:
+            raise errors.ConfigError(f"{name}= is an option of the job's type, not of one enqueue; give it to @app.job")
     return make_options(base, **given)
 
 

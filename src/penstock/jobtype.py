@@ -42,6 +42,7 @@ class DeclareOptions(TypeOptions, total=False):
     """Options of a type. Those that are here are of the type alone."""
 
     no_worker: NoWorker
+    worker_concurrency: int | None
 
 
 class EnqueueOptions(TypeOptions, total=False):

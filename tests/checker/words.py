@@ -107,6 +107,7 @@ WORDS: dict[str, Words] = {
         "give_back", told=lambda params, found, *_: {"waiting": tuple(found.waiting), "dead": tuple(found.dead)}
     ),
     "expire_jobs": Words("expire"),
+    "age_jobs": Words("age"),
     "fail_unroutable": Words("fail_unroutable", told=lambda params, jobs, *_: {"jobs": tuple(jobs)}),
     "mark_workers": Words("mark"),
     "tend_gates": Words("tend"),

@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from penstock import App, Resources
-from penstock.store.params import HeartbeatWorker, RegisterWorker
+from penstock.store.params import ClaimJobs, HeartbeatWorker, RegisterWorker
 from penstock.store.sqlite.store import SqliteStore
 from penstock.worker.settings import make_settings
 from tests.cli.conftest import Call, Shell
@@ -61,10 +61,25 @@ def test_a_worker_is_shown_with_what_it_takes(call: Call, register: Register, ap
     opened, limited = rows(call("workers").out)
     assert limited == {
         "id": "limited", "status": "active", "host": "host1", "pid": "7", "slots": "5", "running": "0",
-        "types": "a, b, c +1", "queues": "mail", "capabilities": "general, ml", "resources": "cpu=2 memory=8Gi",
+        "types": "a, b, c +1", "queues": "mail", "capabilities": "general, ml", "resources": "cpu=0/2 memory=0/8Gi",
         "heard of": "0s ago", "started": "0s ago", "version": "1.2",
     }  # fmt: skip
     assert (opened["types"], opened["queues"], opened["resources"]) == ("all", "all", "-")
+
+
+def test_resources_in_use_are_shown_of_those_that_there_are(call: Call, register: Register, app: App) -> None:
+    has = Resources(cpu=8, memory="16Gi")
+    session = register("media", resources=has)
+
+    @app.job(resources=Resources(cpu=1.5, memory="4Gi"))
+    def film() -> None: ...
+
+    app.enqueue_many(film.bind() for _ in range(2))
+    assert len(app.store.claim_jobs(ClaimJobs(session, 5, resources=has)).wait().jobs) == 2
+    (shown,) = rows(call("workers").out)
+    assert (shown["running"], shown["resources"]) == ("2", "cpu=3/8 memory=8Gi/16Gi")
+    (worker,) = call("workers", "--json").json["workers"]
+    assert worker["used"] == {"cpu": 3.0, "memory": 8 * 2**30, "gpu": 0.0}
 
 
 def test_only_those_that_matter_now_are_shown(call: Call, register: Register, app: App, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ METHODS: dict[str, tuple[type, Callable[[Store, World, int], Call[Any]]]] = {
     "read_signals": (p.Signals, lambda s, w, session: s.read_signals(p.ReadSignals(session, []))),
     "lead_store": (p.Leadership, lambda s, w, session: s.lead_store(p.LeadStore(session, 10.0))),
     "give_back_jobs": (p.GivenBack, lambda s, w, _: s.give_back_jobs(p.GiveBackJobs(300.0))),
+    "age_jobs": (int, lambda s, w, _: s.age_jobs(p.AgeJobs(60.0))),
     "expire_jobs": (type(None), lambda s, w, _: s.expire_jobs(p.ExpireJobs())),
     "fail_unroutable": (
         list,

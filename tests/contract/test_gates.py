@@ -178,9 +178,9 @@ def test_jobs_that_become_due_and_jobs_that_are_tried_again_pass_the_gate_too(wo
 def test_no_more_limited_jobs_than_the_worker_can_begin(world: World, session: int) -> None:
     limited = add(world, key("a", 10), count=4)
     plain = world.add_many(2)
-    assert ids(world.claim(session, 10, free=2)) == [*limited[:2], *plain]
-    assert ids(world.claim(session, 10, free=0)) == []
-    assert ids(world.claim(session, 10, free=10)) == limited[2:]
+    assert ids(world.claim(session, 10, at_once=2)) == [*limited[:2], *plain]
+    assert ids(world.claim(session, 10, at_once=0)) == []
+    assert ids(world.claim(session, 10, at_once=10)) == limited[2:]
 
 
 def test_a_number_that_changes_while_jobs_wait(world: World, session: int) -> None:

@@ -83,6 +83,7 @@ DUTIES: dict[str, Callable[[Store, int, int], Any]] = {
     "recover": lambda store, term, worker: store.recover_jobs(p.RecoverJobs(STALE_AFTER, term=term)),
     "give back": lambda store, term, worker: store.give_back_jobs(p.GiveBackJobs(0.0, term)),
     "expire": lambda store, term, worker: store.expire_jobs(p.ExpireJobs(term)),
+    "age": lambda store, term, worker: store.age_jobs(p.AgeJobs(5.0, term)),
     "fail unroutable": lambda store, term, worker: store.fail_unroutable(
         p.FailUnroutable(
             type="stuck", queue="default", capability="general", resources=NO_RESOURCES, reason="none", term=term

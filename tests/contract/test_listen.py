@@ -43,6 +43,38 @@ def test_a_bell_wakes_before_any_poll(world: World, open_again: OpenAgain) -> No
     assert asyncio.run(heard_after(world, NEVER_POLL, act))
 
 
+def test_all_who_hear_a_hint_hear_the_same_number_and_each_hint_has_its_own(
+    world: World, open_again: OpenAgain
+) -> None:
+    """By it they agree on who goes first."""
+    other = open_again()
+
+    async def main() -> list[tuple[int | None, int | None]]:
+        listeners = [world.store.listen(NEVER_POLL) for _ in range(2)]
+        heard: list[tuple[int | None, int | None]] = []
+        try:
+            for number, listener in enumerate(listeners):
+                await asyncio.to_thread(world.register, f"waiting{number}", bell=listener.bell)
+                await listener.wait(0.01)  # From now on it hears.
+            for _ in range(2):
+                waiting = [asyncio.create_task(listener.wait(NEVER_POLL)) for listener in listeners]
+                await asyncio.sleep(0)
+                world.clock.advance(1.0)
+                await asyncio.to_thread(other.add)
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    assert [await one for one in waiting] == [True, True]
+                heard.append((listeners[0].turn, listeners[1].turn))
+        finally:
+            for listener in listeners:
+                listener.close()
+        return heard
+
+    first, second = asyncio.run(main())
+    assert first[0] == first[1] is not None
+    assert second[0] == second[1] is not None
+    assert first != second
+
+
 def test_a_job_that_is_returned_wakes(world: World, session: int) -> None:
     world.add()
     claim = world.claim_one(session)

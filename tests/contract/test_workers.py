@@ -7,7 +7,7 @@ import pytest
 from penstock.domain.clock import from_us
 from penstock.domain.errors import WorkerRefused
 from penstock.domain.job import Event, State
-from penstock.domain.options import Backoff, Options, Policy, Resources
+from penstock.domain.options import NO_RESOURCES, Backoff, Options, Policy, Resources
 from penstock.store.params import ReadSignals, Signals
 from tests.contract.conftest import OpenAgain
 from tests.contract.world import World, policy_text
@@ -38,6 +38,19 @@ def test_a_worker_is_listed_with_what_it_takes(world: World) -> None:
     assert found.resources == Resources(cpu=2, memory=2**30, gpu=1)
     assert (opened.types, opened.queues, opened.capabilities, opened.resources) == (None, None, ("general",), None)
     assert list(world.store.read_types().wait()) == ["b"]
+
+
+def test_what_the_jobs_of_a_worker_need_is_told(world: World, session: int) -> None:
+    has = Resources(cpu=8, memory="16Gi", gpu=1)
+    world.add(resources=Resources(cpu=1.5, memory="4Gi"))
+    world.add(resources=Resources(cpu=2, gpu=1))
+    world.add()
+    claims = world.claim(session, resources=has)
+    (worker,) = world.store.list_workers().wait()
+    assert (worker.jobs, worker.used) == (3, Resources(cpu=3.5, memory="4Gi", gpu=1))
+    world.complete(*claims)
+    (worker,) = world.store.list_workers().wait()
+    assert (worker.jobs, worker.used) == (0, NO_RESOURCES)
 
 
 def test_silence_is_measured_by_the_clock_of_the_store(world: World, session: int) -> None:

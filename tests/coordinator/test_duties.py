@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.coordinator.ageing import Ageing
 from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.duty import Duty
 from penstock.coordinator.expiry import Expiry
@@ -58,7 +59,7 @@ def test_every_duty_has_its_interval_from_the_settings(scene: Scene) -> None:
     )  # fmt: skip
     intervals = {type(duty).__name__: duty.interval for duty in (make(scene.store, settings) for make in DUTIES)}
     assert intervals == {
-        "Recovery": 1, "Expiry": 1, "Gates": 1, "Routing": 1, "StartTimeout": 2, "Probes": 3, "Pruning": 4,
+        "Recovery": 1, "Expiry": 1, "Gates": 1, "Ageing": 1, "Routing": 1, "StartTimeout": 2, "Probes": 3, "Pruning": 4,
     }  # fmt: skip
 
 
@@ -188,6 +189,34 @@ def test_paused_jobs_wait_for_no_worker(
     scene.world.resume(*what)
     do(scene, duty, times=2)
     assert scene.world.state(job) is State.DEAD
+
+
+# Ageing
+
+
+@pytest.mark.parametrize(("ageing", "priority"), [(None, -5), (60.0, 2)])
+def test_priorities_are_raised_only_if_that_is_wanted(
+    scene: Scene, session: int, ageing: float | None, priority: int
+) -> None:
+    job = scene.world.add(priority=-5)
+    scene.pass_time(150)
+    do(scene, Ageing(scene.store, CoordinatorSettings(ageing=ageing)))
+    assert scene.world.read(job).priority == priority
+
+
+def test_a_stream_of_urgent_jobs_does_not_starve_a_patient_one(scene: Scene, session: int) -> None:
+    """Every second an urgent job comes and one job is taken."""
+    patient, taken = scene.world.add(), list[str]()
+    duty = Ageing(scene.store, CoordinatorSettings(ageing=10.0))
+    for _ in range(100):
+        scene.world.add(priority=5)
+        taken.append(scene.world.claim_one(session).id)
+        if patient in taken:
+            break
+        scene.pass_time(1)
+        do(scene, duty)
+    assert taken[-1] == patient
+    assert 45 <= len(taken) <= 65, "five times ten seconds, and its due time is then the earliest"
 
 
 # Probes

@@ -95,6 +95,7 @@ class FaultyListener:
     """An ear that sometimes misses a hint: then the next poll finds what was new."""
 
     bell = None
+    turn = None
 
     def __init__(self, listener: Listener, line: Line, poll_interval: float) -> None:
         self._listener = listener

@@ -13,12 +13,16 @@ from penstock.domain.errors import StoreBusy, StoreGone, WorkerRefused
 from penstock.store.contract import Store
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.worker import claimer as claimer_module, outage
+from penstock.worker.budget import Budget
 from penstock.worker.claimer import PREFETCH_MAX, Claimer, Together
 from penstock.worker.executor import Executor
 from penstock.worker.finisher import Finisher
 from penstock.worker.line import Line
 from penstock.worker.settings import WorkerSettings
+from penstock.worker.spreading import Spreading
 from tests.worker.fakes import Answer, claim
+
+ALONE = Spreading(list, lambda: 1)
 
 
 class StubExecutor:
@@ -35,8 +39,13 @@ class StubExecutor:
         self.room, self.idle = asyncio.Event(), asyncio.Event()
         self.idle.set()
         self.taken = asyncio.Event()
+        self.given_back: list[str] = []
 
     def hurry(self) -> None: ...
+
+    def give_back(self, why: str) -> None:
+        self.given_back.append(why)
+        self.buffer.clear()
 
     def take(self, claims: list[Claim], claimed_at_us: int) -> None:
         self.buffer.extend(claims)
@@ -102,7 +111,8 @@ def with_claimer(
         executor = StubExecutor(checked.concurrency)
         slots, finisher = cast(Executor, executor), cast(Finisher, StubFinisher())
         together = Together([slots])
-        claimer = Claimer(cast(Store, store), slots, finisher, checked, lambda: 1, ("work",), together)
+        budget = Budget(checked.resources, [], [slots])
+        claimer = Claimer(cast(Store, store), slots, finisher, checked, lambda: 1, ("work",), together, budget, ALONE)
         running = asyncio.ensure_future(claimer.run())
         try:
             async with asyncio.timeout(30):

@@ -37,7 +37,7 @@ async def knows(app: App, session: int, run: Run) -> bool:
     known = Neighbours(app.store, lambda: session)
     assert not known.may_take(run)
     looking = asyncio.ensure_future(known.run())
-    await until(lambda: not known._asked.is_set() and known._looked, "it has looked")
+    await until(lambda: known.around, "it has looked")
     looking.cancel()
     return known.may_take(run)
 
@@ -72,16 +72,18 @@ def test_this_worker_and_those_that_ended_do_not_count(app: App) -> None:
     assert not asyncio.run(knows(app, session, run_of(app)))
 
 
-def test_it_looks_only_after_failures(app: App) -> None:
-    known = Neighbours(app.store, lambda: 0)
+def test_this_worker_is_among_those_around(app: App) -> None:
+    """Who shares new work with whom is reckoned by all alike, from the same list."""
+    session, other = register(app, "this"), register(app, "other")
+    known = Neighbours(app.store, lambda: session)
 
     async def main() -> None:
         looking = asyncio.ensure_future(known.run())
-        await asyncio.sleep(0)
-        assert not known._looked
+        await until(lambda: known.around, "it has looked")
         looking.cancel()
 
     asyncio.run(main())
+    assert {one.session for one in known.around} == {session, other}
 
 
 def test_a_worker_leaves_its_second_failure_to_the_other(app: App, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,7 @@ class Config:
             "start_check_interval": self["coordinator.start_check_interval"],
             "probe_interval": self["coordinator.probe_interval"],
             "leader_lease": self["coordinator.lease"],
+            "ageing": self["queue.ageing"],
             "failing_queues": self["queue.fail_without_worker"],
             "rate_limits": self._rate_limits(),
             "health": self["worker.health"] or OFF,

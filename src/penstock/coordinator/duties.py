@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.coordinator.ageing import Ageing
 from penstock.coordinator.duty import Duty
 from penstock.coordinator.expiry import Expiry
 from penstock.coordinator.gates import Gates
@@ -16,5 +17,5 @@ from penstock.coordinator.start_timeout import StartTimeout
 from penstock.store.contract import Store
 
 DUTIES: tuple[Callable[[Store, CoordinatorSettings], Duty], ...] = (
-    Recovery, StartTimeout, Expiry, Gates, Routing, Probes, Pruning,
+    Recovery, StartTimeout, Expiry, Gates, Ageing, Routing, Probes, Pruning,
 )  # fmt: skip

@@ -26,5 +26,7 @@ class CoordinatorSettings:
     probe_interval: float = 30.0
     prune_interval: float = 60.0
     retention: Retention = field(default_factory=Retention)
+    ageing: float | None = None
+    """A job that was due for n times this long has at least the priority n; None never raises one."""
     failing_queues: tuple[str, ...] = ()
     """Queues whose jobs fail while no live worker can run them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
 
 PRIORITY_MIN, PRIORITY_MAX = -100, 100
+WORKER_CONCURRENCY_MAX = 10_000
 ATTEMPTS_MAX = 1000
 NAME_LENGTH_MAX = 200
 TAGS_MAX = 50
@@ -58,7 +60,7 @@ class Resources:
 
     def __init__(self, cpu: float = 0.0, memory: str | int = 0, gpu: float = 0.0) -> None:
         for name, value in (("cpu", cpu), ("gpu", gpu)):
-            if not isinstance(value, (int, float)) or isinstance(value, bool) or not value >= 0:
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < math.inf:
                 raise ConfigError(f"{name}={value!r} is not possible: a number of zero or more")
         object.__setattr__(self, "cpu", float(cpu))
         object.__setattr__(self, "memory", parse_size(memory, "memory"))
@@ -183,6 +185,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     job_id: str | None = None
     no_worker: NoWorker = "wait"
     """What becomes of a job that no live worker can run. Of the type, not of single jobs."""
+    worker_concurrency: int | None = None
+    """How many jobs of the type one worker process runs at once. Of the type, not of single jobs."""
 
 
 _POLICY_FIELDS = frozenset(Policy.__struct_fields__)
@@ -229,6 +233,13 @@ def _whole(low: int, high: int) -> Any:
         raise ConfigError(f"{name}={value!r} is not possible: a whole number from {low} to {high}")
 
     return check
+
+
+def _worker_concurrency(value: object, name: str) -> int | None:
+    if value is None:
+        return None
+    found: int = _whole(1, WORKER_CONCURRENCY_MAX)(value, name)
+    return found
 
 
 def _optional_duration(value: Duration | None, name: str) -> float | None:
@@ -305,6 +316,7 @@ _CHECKS: dict[str, Any] = {
     "remove_on_complete": _keep,
     "remove_on_fail": _keep,
     "no_worker": _no_worker,
+    "worker_concurrency": _worker_concurrency,
     "resources": _one_of(Resources, "Resources(cpu=4, memory='8Gi')"),
     "tenant": _one_of(Tenant, "Tenant('acme', 'eu')"),
     "tags": _tags,

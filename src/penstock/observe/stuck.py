@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from penstock.domain.duration import format_size
+from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.domain.pauses import Pauses
 from penstock.domain.routing import Obstacle, missing_resources, why_not
 from penstock.store.params import Waiting, WorkerInfo
@@ -34,7 +35,8 @@ def why_stuck(lane: Waiting, takers: Sequence[WorkerInfo], known: Sequence[str])
     obstacles = why_not(closest, lane)
     if "type" in obstacles:
         return _unknown_type(lane.type, known)
-    parts = [_obstacle(lane, closest, obstacle) for obstacle in obstacles]
+    alike = [worker for worker in takers if why_not(worker, lane) == obstacles]
+    parts = [_obstacle(lane, alike, obstacle) for obstacle in obstacles]
     return " and ".join(said for said, _ in parts), f"start a worker with {' '.join(flag for _, flag in parts)}"
 
 
@@ -53,14 +55,28 @@ def _unknown_type(type: str, known: Sequence[str]) -> tuple[str, str]:
     )
 
 
-def _obstacle(lane: Waiting, closest: WorkerInfo, obstacle: Obstacle) -> tuple[str, str]:
-    """What is missing, and the flags that would bring it."""
+def _obstacle(lane: Waiting, closest: Sequence[WorkerInfo], obstacle: Obstacle) -> tuple[str, str]:
+    """What is missing at those that come closest, and the flags that would bring it."""
     if obstacle == "queue":
         return f"none serves the queue {lane.queue!r}", f"--queues {lane.queue}"
     if obstacle == "capability":
         return f"none has the capability {lane.capability!r}", f"--capabilities {lane.capability}"
-    needs = {"cpu": f"{lane.resources.cpu:g}", "memory": format_size(lane.resources.memory),
-             "gpu": f"{lane.resources.gpu:g}"}  # fmt: skip
-    missing = missing_resources(closest.resources, lane.resources)
-    flags = " ".join(f"--{name} {needs[name]}" for name in needs if getattr(lane.resources, name))
-    return f"none has {', '.join(f'{name} {needs[name]}' for name in missing)}", flags
+    flags = " ".join(f"--{name} {_amount(name, getattr(lane.resources, name))}" for name in _needed(lane.resources))
+    return _short_of(lane.resources, [worker.resources or NO_RESOURCES for worker in closest]), flags
+
+
+def _short_of(needs: Resources, have: Sequence[Resources]) -> str:
+    """What none of them has, or has together with the rest, and the most that any has of it."""
+    names = set(_needed(needs)).intersection(*(missing_resources(one, needs) for one in have))
+    shown = [name for name in _needed(needs) if name in names or not names]
+    asked = ", ".join(f"{name} {_amount(name, getattr(needs, name))}" for name in shown)
+    most = ", ".join(f"{name} {_amount(name, max(getattr(one, name) for one in have))}" for name in shown)
+    return f"none has {asked}{'' if names else ' together'} (the most is {most})"
+
+
+def _needed(resources: Resources) -> list[str]:
+    return [name for name in ("cpu", "memory", "gpu") if getattr(resources, name)]
+
+
+def _amount(name: str, amount: float) -> str:
+    return format_size(int(amount)) if name == "memory" else f"{amount:g}"

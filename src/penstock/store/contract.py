@@ -36,6 +36,8 @@ class Listener(Protocol):
     """A waiting worker's ear. Hints may be lost or spurious; a lost one costs one poll interval."""
 
     bell: int | None
+    turn: int | None
+    """A number that came with the last hint, the same for all who heard it; None if it came without one."""
 
     async def wait(self, timeout: float) -> bool:
         """True when there may be something new, False after `timeout` seconds. Costs nearly nothing while idle."""
@@ -83,6 +85,10 @@ class Store(Protocol):
         given in any span of its period, by the store's clock, than its number. Whatever would be too many is blocked
         until there is room, and does not slow down the claims of others. A gate that had no room lets the first of
         those that wait before it through as soon as it has.
+
+        What is claimed fits together into what the worker has free. A job that does not is passed over and holds up
+        nobody, until it was due for longer than domain.room.PASSED_OVER_SECONDS_MAX: then nothing that comes after it
+        is given what it is waiting for.
         """
         ...
 
@@ -163,6 +169,15 @@ class Store(Protocol):
 
     def expire_jobs(self, params: p.ExpireJobs) -> Call[None]:
         """End pending jobs whose time-to-live has passed, also while nobody claims; expired, decided_by ttl."""
+        ...
+
+    def age_jobs(self, params: p.AgeJobs) -> Call[int]:
+        """Raise the priority of pending jobs that have waited for long, the oldest first; answers of how many.
+
+        Never lowers one. Touches only jobs that are raised, and each once for every time `ageing`, so that a store
+        in which much waits is not written anew. After a failed attempt a job waits anew from when it is due again,
+        with the priority that it had reached.
+        """
         ...
 
     def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from penstock.domain.errors import ConfigError
 from penstock.domain.gates import Gate, words_of
-from penstock.store.params import NewJob
+from penstock.domain.room import Cap, left_of
+from penstock.store.params import Claim, ClaimJobs, NewJob
 
 
 @dataclass(slots=True)
@@ -53,3 +56,17 @@ def overflow(jobs: Sequence[NewJob], seen: Mapping[str, Seen]) -> dict[str, int]
         for gate in job.gates:
             left[gate.name] -= 1
     return parked
+
+
+def rest_of(claim: ClaimJobs, passed: Sequence[Claim]) -> ClaimJobs:
+    """What is left to claim after these: slots, resources, and jobs of limited types."""
+    if not passed:
+        return claim
+    used = [job.resources for job in passed if job.resources is not None]
+    return msgspec.structs.replace(
+        claim,
+        limit=claim.limit - len(passed),
+        at_once=None if claim.at_once is None else claim.at_once - sum(bool(job.gates) for job in passed),
+        free=left_of(claim.free or claim.resources, used) if used else claim.free,
+        caps=tuple(Cap(cap.names, cap.left - sum(job.type in cap.names for job in passed)) for cap in claim.caps),
+    )

@@ -9,14 +9,17 @@ from collections.abc import Callable, Sequence
 from penstock.domain.errors import StoreError, WorkerInactive, WorkerRefused
 from penstock.store.contract import Store
 from penstock.store.params import Claimed, ClaimJobs
+from penstock.worker.budget import Budget
 from penstock.worker.executor import Executor
 from penstock.worker.finisher import Finisher
 from penstock.worker.outage import FATAL, Patience
 from penstock.worker.settings import WorkerSettings
+from penstock.worker.spreading import BITES, GIVE_WAY_SECONDS, Spreading
 
 PREFETCH_MAX = 2000
 PREFETCH_SECONDS = 0.05
 LOOK_AGAIN_SECONDS = 5.0
+HELD_SECONDS_MAX = 1.0
 
 log = logging.getLogger("penstock.worker")
 
@@ -53,13 +56,18 @@ class Claimer:
     """The claim loop. Prefetches only what the measured pace would begin within a few milliseconds."""
 
     def __init__(self, store: Store, executor: Executor, finisher: Finisher, settings: WorkerSettings,
-                 session: Callable[[], int], types: tuple[str, ...], together: Together) -> None:  # fmt: skip
+                 session: Callable[[], int], types: tuple[str, ...], together: Together,
+                 budget: Budget, spreading: Spreading) -> None:  # fmt: skip
         self._store = store
         self._executor = executor
         self._finisher = finisher
         self._settings = settings
         self._session = session
         self._types = types
+        self._budget = budget
+        self._spreading = spreading
+        self._bite: int | None = None
+        """How much to claim at most, while others may want some of it too; None is no limit."""
         self._loop = asyncio.get_running_loop()
         self._prefetch = 0
         self._together = together
@@ -67,6 +75,8 @@ class Claimer:
         self._paced_at = self._loop.time()
         self._paced_ended = 0
         self.hint = asyncio.Event()
+        self.turn: int | None = None
+        """The number of the last hint."""
         self.register_again: Callable[[int], None] = lambda session: None
 
     async def run(self) -> None:
@@ -75,10 +85,11 @@ class Claimer:
         while True:
             want = self._demand()
             if want <= 0:
-                self._executor.room.clear()
-                await self._executor.room.wait()
+                await self._until_room()
                 continue
+            want = min(want, self._bite or want)
             self.hint.clear()
+            self.turn = None
             settled, taken = self._together.idle, self._together.taken
             if settled and self._settings.burst:
                 await self._finisher.flush()  # A retry that is due at once must be seen by the last claim.
@@ -101,7 +112,9 @@ class Claimer:
                 continue
             self._together.taken += len(claimed.jobs)
             self._executor.take(claimed.jobs, claimed.claimed_at)
-            if len(claimed.jobs) < want and await self._dry(claimed, taken if settled else None):
+            if len(claimed.jobs) == want:
+                await self._take_more()
+            elif await self._dry(claimed, taken if settled else None):
                 return
 
     def _demand(self) -> int:
@@ -129,11 +142,15 @@ class Claimer:
         self._paced_at, self._paced_ended = self._loop.time(), self._executor.ended
 
     async def _claim(self, want: int) -> Claimed:
-        settings = self._settings
-        free = self._executor.line.slots - len(self._executor.active) - len(self._executor.buffer)
+        async with self._budget.turn:
+            return await self._claim_now(want)
+
+    async def _claim_now(self, want: int) -> Claimed:
+        settings, budget, executor = self._settings, self._budget, self._executor
+        at_once = max(0, executor.line.slots - len(executor.active) - len(executor.buffer))
         claiming = asyncio.ensure_future(self._store.claim_jobs(ClaimJobs(
             self._session(), want, self._types, settings.queues, settings.capabilities, settings.resources,
-            max(0, free),
+            budget.free(), budget.caps(self._types), at_once,
         )))  # fmt: skip
         try:
             return await asyncio.shield(claiming)
@@ -159,7 +176,39 @@ class Claimer:
             await self._hint_or_idle(timeout)
         else:
             await self._hint_within(timeout)
+            if not self.hint.is_set():
+                self.turn = claimed.next_due_at  # It becomes due for all at the same moment.
+            await self._give_way()
         return False
+
+    # Leaving others their share: see spreading.py
+
+    async def _give_way(self) -> None:
+        """There may be new work, and others may want it too."""
+        self._bite = max(1, self._executor.line.slots // BITES) if self._spreading.shared else None
+        if pause := self._spreading.pause(self.turn):
+            await asyncio.sleep(pause)
+
+    async def _take_more(self) -> None:
+        """There was as much as was asked for. After the first bite the others have their chance; then take more."""
+        if self._bite is None:
+            return
+        slots = self._executor.line.slots
+        if self._bite == max(1, slots // BITES):
+            await asyncio.sleep(GIVE_WAY_SECONDS)
+        self._bite = self._bite * 2 if self._bite * 2 < slots else None
+
+    async def _until_room(self) -> None:
+        """Wait until more can be claimed. What was fetched ahead and does not begin is given back to those who can."""
+        executor = self._executor
+        executor.room.clear()
+        first = executor.buffer[0] if executor.buffer else None
+        try:
+            async with asyncio.timeout(None if first is None else HELD_SECONDS_MAX):
+                await executor.room.wait()
+        except TimeoutError:
+            if executor.buffer and executor.buffer[0] is first and self._spreading.shared:
+                executor.give_back("another worker can begin it sooner")
 
     async def _hint_or_idle(self, timeout: float) -> None:
         idle = asyncio.ensure_future(self._together.until_idle())

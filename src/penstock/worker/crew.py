@@ -10,6 +10,8 @@ from penstock.client import Client
 from penstock.domain.registry import Registry
 from penstock.observe import logs
 from penstock.store.contract import Store
+from penstock.store.params import Claim
+from penstock.worker.budget import Budget, limits_of
 from penstock.worker.claimer import Claimer, Together
 from penstock.worker.executor import Executor, Quota
 from penstock.worker.finisher import Finisher
@@ -22,6 +24,7 @@ from penstock.worker.outcomes import Outcomes
 from penstock.worker.processes import Processes
 from penstock.worker.run import Run, Stop
 from penstock.worker.settings import WorkerSettings
+from penstock.worker.spreading import Spreading
 
 
 class Crew:
@@ -39,6 +42,7 @@ class Crew:
         resources: Any,
         session: Callable[[], int],
         neighbours: Neighbours,
+        spreading: Spreading,
         failed: Callable[[BaseException], None],
         enough: Callable[[], None],
     ) -> None:
@@ -64,10 +68,25 @@ class Crew:
             for line in lines
         ]
         together = Together(self._executors)
+        limits = limits_of(registry, [name for line in lines for name in line.types])
+        self._budget = Budget(settings.resources, limits, self._executors)
         self.claimers = [
-            Claimer(store, executor, self.finisher, settings, session, executor.line.types, together)
+            Claimer(
+                store,
+                executor,
+                self.finisher,
+                settings,
+                session,
+                executor.line.types,
+                together,
+                self._budget,
+                spreading,
+            )
             for executor in self._executors
         ]
+        if settings.resources is not None or limits:
+            for executor in self._executors:
+                executor.freed = self._freed
 
     async def open(self) -> None:
         """Start the child processes, if there is work for them."""
@@ -87,9 +106,10 @@ class Crew:
             if error is not None:
                 raise error
 
-    def hint(self) -> None:
-        """There may be something new to claim."""
+    def hint(self, turn: int | None = None) -> None:
+        """There may be something new to claim. The number says whose turn it is to take it first."""
         for claimer in self.claimers:
+            claimer.turn = turn
             claimer.hint.set()
 
     def resize(self, lines: list[Line]) -> None:
@@ -97,6 +117,11 @@ class Crew:
         for claimer, executor, line in zip(self.claimers, self._executors, lines, strict=True):
             claimer.forget_pace()
             executor.resize(line)
+
+    def _freed(self, claim: Claim) -> None:
+        """What this job held may be what another one waits for."""
+        if self._budget.counts(claim):
+            self.hint()
 
     # What runs
 

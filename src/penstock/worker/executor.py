@@ -10,7 +10,7 @@ import asyncio
 import logging
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.domain.errors import PayloadError
@@ -85,6 +85,10 @@ class Executor:
         self._quota = Quota(None, lambda: None) if line.processes else quota
         self.low_water = 0
         """When the buffer has sunk to this, the claimer should bring more."""
+        self.lingering: dict[int, Claim] = {}
+        """Attempts that were given up and whose code still runs."""
+        self.freed: Callable[[Claim], None] = lambda claim: None
+        """Told of every job that is no longer held here."""
         self.room = asyncio.Event()
         self.idle = asyncio.Event()
         self.idle.set()
@@ -119,9 +123,18 @@ class Executor:
         """Of all that is held here, begun or not."""
         return [*self.active, *(claim.token for claim in self.buffer)]
 
+    def held(self) -> Iterator[Claim]:
+        """What is claimed here and has not ended: begun, buffered, or given up and still running."""
+        yield from (run.claim for run in self.active.values())
+        yield from self.buffer
+        yield from self.lingering.values()
+
     def drop(self, token: int) -> None:
         """A job that has not begun here is no longer ours."""
+        dropped = [claim for claim in self.buffer if claim.token == token]
         self.buffer = deque(claim for claim in self.buffer if claim.token != token)
+        for claim in dropped:
+            self.freed(claim)
         self.room.set()
         self._note_idle()
 
@@ -139,7 +152,7 @@ class Executor:
         """Other slots from now on. With fewer, what runs finishes and what was claimed ahead goes back."""
         before, self.line = self.line, line
         if line.slots < before.slots:
-            self._give_back("the worker was given fewer slots")
+            self.give_back("the worker was given fewer slots")
         self._threads.resize(line.slots - before.slots)
         if self._batches is not None:
             self._batches.resize(line.calls - before.calls)
@@ -157,10 +170,12 @@ class Executor:
         policy = decode_policy(claim.policy)
         if plan is None:
             self._outcomes.release(claim, "no handler for its type")
+            self.freed(claim)
             return
         now = self._loop.time()
         if claim.gates and now - self._limited.pop(claim.token, now) > PERMIT_SECONDS:
             self._outcomes.release(claim, "its turn was over before it could begin")
+            self.freed(claim)
             return
         run = Run(claim, plan, policy, None, now, int(now * 1e6) + self._offset_us)
         run.resources = self._resources
@@ -171,6 +186,7 @@ class Executor:
             self._outcomes.refuse(run, error)
             self.ended += 1
             self.room.set()
+            self.freed(claim)
             return
         self._start(run)
 
@@ -238,6 +254,7 @@ class Executor:
     def _end(self, unit: Unit, result: Any, error: BaseException | None) -> None:
         """The handler returned or raised. If the attempt was stopped, that decides; a late answer is ignored."""
         if unit.over:
+            self._note_gone(unit)
             return
         if unit.batched:
             self._end_batch(unit, result, error)
@@ -272,10 +289,17 @@ class Executor:
             self._end(run, one, why)
         self._batches.ended()
 
+    def _note_gone(self, unit: Unit) -> None:
+        """Code that was given up has come to its end after all."""
+        for run in unit.runs:
+            if self.lingering.pop(run.claim.token, None) is not None:
+                self.freed(run.claim)
+
     def _leave(self, run: Run) -> None:
         run.over = True
         self.ended += 1
         del self.active[run.claim.token]
+        self.freed(run.claim)
         if self.buffer:
             self._fill()
         if len(self.buffer) <= self.low_water:
@@ -334,9 +358,12 @@ class Executor:
         if self._processes is not None:
             self._processes.give_up(call or run)
         self._isolation.give_up(call or run)
+        still_runs = not run.apart and (run.plan.declaration.runner == "thread" or self._interrupt_of(run) is not None)
         for one in (run,) if call is None else call.runs:
             if not one.over:
                 one.stop = one.stop or run.stop
+                if still_runs:
+                    self.lingering[one.claim.token] = one.claim
                 if one.finished_in is not None:
                     self._outcomes.settle(one, one.finished_in, None)
                 else:
@@ -366,13 +393,16 @@ class Executor:
 
     def release_buffer(self) -> None:
         """Give back what was claimed and never begun, and let no batch wait any longer."""
-        self._give_back("the worker stopped")
+        self.give_back("the worker stopped")
         self.hurry()
         self._note_idle()
 
-    def _give_back(self, why: str) -> None:
+    def give_back(self, why: str) -> None:
+        """Release what was claimed and has not begun."""
         while self.buffer:
-            self._outcomes.release(self.buffer.popleft(), why)
+            claim = self.buffer.popleft()
+            self._outcomes.release(claim, why)
+            self.freed(claim)
 
     def hurry(self) -> None:
         """There is nothing to wait for: let batches begin with what they have."""

@@ -45,6 +45,7 @@ def _batch_line(declaration: Declaration, names: tuple[str, ...], settings: Work
     batching, apart = declaration.batching, declaration.runner == "process"
     assert batching is not None
     calls = settings.process_slots if apart else max(1, settings.concurrency // batching.size)
+    calls = min(calls, declaration.options.worker_concurrency or calls)
     return Line(
         types=names,
         slots=calls * batching.size,

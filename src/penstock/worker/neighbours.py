@@ -1,4 +1,4 @@
-"""Whether another worker could take a job that failed here: its next attempt is then left to it for a while (F2)."""
+"""The other workers: whether one could take a job that failed here (F2), and who shares new work with this one (R4)."""
 
 from __future__ import annotations
 
@@ -30,30 +30,24 @@ class Wanted(NamedTuple):
 
 
 class Neighbours:
-    """The other workers, as of the last look. Looks only when attempts have failed, and not too often."""
+    """The live workers as of the last look, now and then."""
 
     def __init__(self, store: Store, session: Callable[[], int]) -> None:
         self._store = store
         self._session = session
-        self._others: list[WorkerInfo] = []
-        self._asked = asyncio.Event()
-        self._looked = False
+        self.around: list[WorkerInfo] = []
+        """All that take jobs, this one among them."""
 
     def may_take(self, run: Run) -> bool:
         """Whether one of them could run this job. What is not known yet is a no."""
-        self._asked.set()
         claim, options = run.claim, run.plan.declaration.options
         wanted = Wanted(claim.type, claim.queue, options.capability, options.resources)
-        return any(not why_not(other, wanted) for other in self._others)
+        return any(not why_not(one, wanted) for one in self.around if one.session != self._session())
 
     async def run(self) -> None:
         while True:
-            await self._asked.wait()
-            self._asked.clear()
             try:
-                found = takers_among(await self._store.list_workers())
-                self._others = [other for other in found if other.session != self._session()]
-                self._looked = True
+                self.around = takers_among(await self._store.list_workers())
             except PenstockError as error:
                 log.warning("could not look for other workers: %s", error)
             await asyncio.sleep(LOOK_SECONDS)

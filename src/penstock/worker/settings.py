@@ -64,6 +64,8 @@ class WorkerSettings:
     probe_interval: float = _duties.probe_interval
     prune_interval: float = _duties.prune_interval
     leader_lease: float = _duties.lease
+    ageing: float | None = None
+    """A job that was due for n times this long has at least the priority n; None never raises one."""
     failing_queues: tuple[str, ...] = ()
     """Queues whose jobs fail while no live worker can run them."""
     rate_limits: tuple[RateLimit, ...] | None = None
@@ -88,6 +90,7 @@ class WorkerSettings:
             prune_interval=self.prune_interval,
             retention=self.retention,
             failing_queues=self.failing_queues,
+            ageing=self.ageing,
         )
 
 
@@ -166,6 +169,7 @@ CHECKS: dict[str, Check] = {
     "probe_interval": _positive,
     "leader_lease": _positive,
     "failing_queues": _names,
+    "ageing": _positive,
     "shutdown_timeout": parse_duration,
     "health": check_health,
     "job_timeout": _positive,

@@ -40,6 +40,7 @@ from penstock.worker.reporter import Reporter
 from penstock.worker.run import Stop
 from penstock.worker.serving import ServedHealth
 from penstock.worker.settings import Lifespan, WorkerSettings
+from penstock.worker.spreading import Spreading
 from penstock.worker.watchdog import Watchdog
 
 SIGNAL_SECONDS = 0.1
@@ -236,6 +237,7 @@ class Worker:
             resources,
             session=lambda: self._session,
             neighbours=self._neighbours,
+            spreading=Spreading(lambda: self._neighbours.around, lambda: self._session),
             failed=self._fail,
             enough=lambda: self._recycle(f"it has begun {settings.max_jobs} jobs"),
         )
@@ -292,7 +294,7 @@ class Worker:
         while True:
             if await listener.wait(SIGNAL_SECONDS if news else LISTEN_SECONDS):
                 news = True
-                crew.hint()
+                crew.hint(listener.turn)
             if news and loop.time() - looked >= (SIGNAL_SECONDS if crew.active else IDLE_SIGNAL_SECONDS):
                 looked, news = loop.time(), False
                 await self._heed_signals(crew)

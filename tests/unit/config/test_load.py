@@ -57,6 +57,8 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         resources.memory = "8Gi"
         [coordinator]
         recovery_interval = "1s"
+        [queue]
+        ageing = "10m"
         [health]
         min_workers = 3
         dead_letter_threshold = 5
@@ -70,7 +72,7 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         process_slots=3, job_timeout=7200.0, max_jobs=1000, max_memory=10**9, poll_interval=0.05,
         heartbeat_interval=2.0, shutdown_timeout=0.0, health="0.0.0.0:8080", log_payloads=True,
         health_limits=Limits(min_workers=3, dead_letter_threshold=5), recovery_interval=1.0,
-        resources=Resources(cpu=4, memory=8 * 2**30), history="failures",
+        resources=Resources(cpu=4, memory=8 * 2**30), history="failures", ageing=600.0,
         retention=Retention(completed=86400.0, cancelled=60.0, dead=30 * 86400.0),
         rate_limits=(
             RateLimit("github", 5000, "hour"), RateLimit("shop:{shop}", 2, "10s"), RateLimit("stripe_api", 100),
@@ -175,6 +177,11 @@ def test_a_file_that_is_named_must_exist(folder: Path, monkeypatch: pytest.Monke
         ("PENSTOCK_WORKER_MAX_MEMORY", "8gb", "worker.max_memory='8gb' is not a size: write it like '512Mi', '8Gi'"),
         ("PENSTOCK_WORKER_MAX_MEMORY", "1Mi", "worker.max_memory='1Mi' is too little"),
         ("PENSTOCK_WORKER_RESOURCES_CPU", "inf", "worker.resources.cpu='inf' is not possible: a number"),
+        ("PENSTOCK_WORKER_RESOURCES_CPU", "-1", "worker.resources.cpu='-1' is not possible"),
+        ("PENSTOCK_WORKER_RESOURCES_GPU", "one", "worker.resources.gpu='one' is not possible: a number"),
+        ("PENSTOCK_WORKER_RESOURCES_MEMORY", "-8Gi", "worker.resources.memory='-8Gi' is not a size"),
+        ("PENSTOCK_QUEUE_AGEING", "0", "queue.ageing=0.0 is not possible: more than zero; or 'off'"),
+        ("PENSTOCK_QUEUE_AGEING", "-5m", "queue.ageing='-5m' is not a duration"),
         ("PENSTOCK_WORKER_QUEUES", "a b", "worker.queues='a b' is not a usable name"),
         ("PENSTOCK_WORKER_ID", "a b", "worker.id='a b' is not a usable name"),
         ("PENSTOCK_WORKER_LOG_PAYLOADS", "maybe", "worker.log_payloads='maybe' is neither true nor false"),

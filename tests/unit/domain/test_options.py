@@ -88,6 +88,9 @@ def test_options_of_its_policy(name: str, value: Any, stored: Any) -> None:
         ("timeout", 0), ("timeout", "-1s"), ("ttl", 0), ("ttl", "soon"),
         ("remove_on_complete", 0), ("remove_on_complete", -1), ("remove_on_fail", "yes"), ("remove_on_fail", 1.5),
         ("resources", {"cpu": 1}), ("tenant", "acme"), ("unique", "key"), ("rate_limit", 5), ("limit", 5),
+        ("worker_concurrency", 0), ("worker_concurrency", -1), ("worker_concurrency", True),
+        ("worker_concurrency", 1.5),
+        ("worker_concurrency", "5"), ("worker_concurrency", 10_001),
         ("tags", "one"), ("tags", ["two words"]), ("tags", ["t"] * 51), ("delay", "later"), ("delay", -1),
         ("at", datetime(2030, 1, 1)), ("at", "2030-01-01"), ("at", 5), ("id", "mine"), ("id", 5),  # noqa: DTZ001
     ],
@@ -138,10 +141,12 @@ def test_backoffs() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"cpu": -1}, {"cpu": "1"}, {"gpu": True}, {"cpu": float("nan")}, {"memory": "lots"}]
-)
+    "values",
+    [{"cpu": -1}, {"cpu": "1"}, {"gpu": True}, {"cpu": float("nan")}, {"gpu": float("inf")}, {"memory": "lots"},
+     {"memory": -1}, {"memory": "-8Gi"}],
+)  # fmt: skip
 def test_resources_that_are_not_possible(values: Any) -> None:
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError, match=next(iter(values))):
         Resources(**values)
 
 

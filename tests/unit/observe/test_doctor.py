@@ -102,11 +102,16 @@ def test_jobs_without_any_worker(idle: list[WorkerInfo]) -> None:
     [
         ({"queue": "bulk"}, {"queues": ("default",)}, "the queue 'bulk'", "start a worker with --queues bulk"),
         ({"capability": "ml"}, {}, "the capability 'ml'", "start a worker with --capabilities ml"),
-        ({"resources": MEDIA}, {}, "cpu 4, memory 8Gi", "start a worker with --cpu 4 --memory 8Gi"),
+        (
+            {"resources": MEDIA},
+            {},
+            "none has cpu 4, memory 8Gi (the most is cpu 0, memory 0)",
+            "start a worker with --cpu 4 --memory 8Gi",
+        ),
         (
             {"resources": MEDIA},
             {"resources": Resources(cpu=8, memory="1Gi")},
-            "none has memory 8Gi",
+            "none has memory 8Gi (the most is memory 1Gi)",
             "start a worker with --cpu 4 --memory 8Gi",
         ),
         (
@@ -123,6 +128,15 @@ def test_what_is_missing_is_named_with_the_flags_that_bring_it(
 ) -> None:
     (found,) = waiting(lane(**asked), workers=[worker(types=("other",)), worker(**has)])
     assert (found.level, reason in found.message, found.fix) == ("warning", True, fix)
+
+
+def test_resources_that_are_there_but_not_together() -> None:
+    has = [worker(resources=Resources(cpu=8, memory="1Gi")), worker(resources=Resources(cpu=1, memory="16Gi"))]
+    (found,) = waiting(lane(resources=MEDIA), workers=has)
+    assert "none has cpu 4, memory 8Gi together (the most is cpu 8, memory 16Gi)" in found.message
+    more = worker(resources=Resources(cpu=2, memory="4Gi"))
+    (found,) = waiting(lane(resources=Resources(gpu=1)), workers=[*has, more])
+    assert "none has gpu 1 (the most is gpu 0)" in found.message
 
 
 def test_the_worker_that_comes_closest_gives_the_reason() -> None:

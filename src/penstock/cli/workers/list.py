@@ -36,6 +36,8 @@ def list_workers(
 
     By itself it lists those alive, draining, and lost in the last hour: what each takes and when it was last heard of.
 
+    Of resources it shows what the running jobs need and what there is, such as cpu=3/8.
+
     \b
     penstock workers --store sqlite:///jobs.db
     penstock workers --all --json
@@ -99,7 +101,7 @@ def _row(worker: WorkerInfo) -> dict[str, Text]:
         "types": _names(worker.types),
         "queues": _names(worker.queues),
         "capabilities": _names(worker.capabilities),
-        "resources": _resources(worker.resources),
+        "resources": _resources(worker),
         "heard of": text(ago(worker.silent)),
         "started": text(ago(started)),
         "version": text(worker.version),
@@ -122,11 +124,16 @@ def _names(names: tuple[str, ...] | None) -> Text:
     return text(", ".join(names[:NAMES_MAX]) + (f" +{more}" if more > 0 else ""))
 
 
-def _resources(resources: Resources | None) -> Text:
+def _resources(worker: WorkerInfo) -> Text:
+    """In use, of what it has."""
     from penstock.cli.output import text
-    from penstock.domain.duration import format_size
     from penstock.domain.options import NO_RESOURCES
 
-    has = resources or NO_RESOURCES
-    parts = (("cpu", f"{has.cpu:g}"), ("memory", format_size(has.memory)), ("gpu", f"{has.gpu:g}"))
-    return text(" ".join(f"{name}={value}" for name, value in parts if value != "0") or "-")
+    used, has = _amounts(worker.used), _amounts(worker.resources or NO_RESOURCES)
+    return text(" ".join(f"{name}={used[name]}/{has[name]}" for name in has if has[name] != "0") or "-")
+
+
+def _amounts(resources: Resources) -> dict[str, str]:
+    from penstock.domain.duration import format_size
+
+    return {"cpu": f"{resources.cpu:g}", "memory": format_size(resources.memory), "gpu": f"{resources.gpu:g}"}

@@ -4,6 +4,7 @@ Moments are microseconds since the epoch by the store's clock; durations are sec
 """
 
 from penstock.store.params.duties import (
+    AgeJobs as AgeJobs,
     ExpireJobs as ExpireJobs,
     FailUnroutable as FailUnroutable,
     GiveBackJobs as GiveBackJobs,

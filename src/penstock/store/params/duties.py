@@ -68,6 +68,14 @@ class ExpireJobs(msgspec.Struct, frozen=True):
     term: int | None = None
 
 
+class AgeJobs(msgspec.Struct, frozen=True):
+    """Give pending jobs that have been due for n times `ageing` seconds at least the priority n, `limit` at most."""
+
+    ageing: float
+    term: int | None = None
+    limit: int = 500
+
+
 class FailUnroutable(msgspec.Struct, frozen=True, kw_only=True):
     """End pending jobs of a lane for which there is no worker, at most `limit` a call."""
 

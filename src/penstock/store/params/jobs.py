@@ -19,6 +19,7 @@ from penstock.domain.options import (
     Tenant,
     Unique,
 )
+from penstock.domain.room import Cap
 
 History = Literal["all", "default", "failures", "none"]
 
@@ -89,7 +90,8 @@ class Enqueued(msgspec.Struct, frozen=True, gc=False):
 class ClaimJobs(msgspec.Struct, frozen=True):
     """Up to `limit` jobs that this worker may run: by type, queue, capability and what it has.
 
-    `free` is how many it can begin at once: of jobs with gates it gets no more than that.
+    Together they need no more than what is `free` of that now (None: all of it), and no more of a type than its cap.
+    `at_once` is how many it can begin now: of jobs with gates it gets no more than that.
     """
 
     session: int
@@ -98,7 +100,9 @@ class ClaimJobs(msgspec.Struct, frozen=True):
     queues: tuple[str, ...] | None = None
     capabilities: tuple[str, ...] = ("general",)
     resources: Resources | None = None
-    free: int | None = None
+    free: Resources | None = None
+    caps: tuple[Cap, ...] = ()
+    at_once: int | None = None
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -118,6 +122,7 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
     tenant: Tenant | None = None
     tags: tuple[str, ...] | None = None
     parent: str | None = None
+    resources: Resources | None = None
     gates: tuple[Gate, ...] | None = None
 
 

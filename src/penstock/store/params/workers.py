@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from penstock.domain.gates import Limit
-from penstock.domain.options import Options, Resources
+from penstock.domain.options import NO_RESOURCES, Options, Resources
 
 
 class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,8 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A worker as it registered, and how it is. `silent` is the time since its last heartbeat by the store's clock.
 
     It is negative when the store's clock went back. A `stale` worker is overdue and not yet declared lost. `health` is
-    where it answers probes. One that did not answer them is `failing`: inactive until it does.
+    where it answers probes. One that did not answer them is `failing`: inactive until it does. `used` is what its jobs
+    need of its resources.
     """
 
     session: int
@@ -94,6 +95,7 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int
     health: str | None = None
     failing: bool = False
+    used: Resources = NO_RESOURCES
 
     @property
     def live(self) -> bool:

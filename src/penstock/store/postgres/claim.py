@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import time
 from heapq import nsmallest
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.options import Resources, Tenant
+from penstock.domain.options import NO_RESOURCES, Resources, Tenant
+from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Room, is_scarce
 from penstock.domain.routing import why_not
 from penstock.store.endings import AVOID_US, refuse_claim
+from penstock.store.gating import rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.store.postgres.gates import admit_steps, decode_gates
 from penstock.store.postgres.steps import SEEN, Steps, run, value
@@ -31,6 +33,7 @@ LANES_MIN = 8
 SHARE_MIN = 4
 JOBS_MAX = 1000  # As the statement says.
 ROUNDS_MAX = 100
+PASSED_OVER_US = int(PASSED_OVER_SECONDS_MAX * MICROSECONDS)
 
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
@@ -43,6 +46,17 @@ class Lane(msgspec.Struct, frozen=True):
     capability: str
     resources: Resources
     priority: int
+
+
+class Eligible(NamedTuple):
+    """The lanes that a claim may take from, among so many known: all; those whose jobs need nothing that has to be
+    counted; and those whose jobs do.
+    """
+
+    known: int
+    all: list[int]
+    plain: list[int]
+    scarce: list[int]
 
 
 class Seen:
@@ -63,7 +77,7 @@ class Seen:
         self.expired_at = 0.0
         self.wake_at: int | None = None
         self.width = LANES_MIN
-        self._eligible: dict[tuple[object, ...], tuple[int, list[int]]] = {}
+        self._eligible: dict[tuple[object, ...], Eligible] = {}
 
     def heed(self, orders: int, queues: list[str], types: list[str]) -> None:
         """Remember what is paused, and as of which order."""
@@ -84,21 +98,27 @@ class Seen:
         """About the server's time."""
         return self._moment + int((time.monotonic() - self._at) * MICROSECONDS)
 
-    def eligible(self, claim: ClaimJobs) -> list[int]:
+    def eligible(self, claim: ClaimJobs) -> Eligible:
         """The lanes that this claim may take from."""
-        key = (claim.types, claim.queues, claim.capabilities, claim.resources)
-        known, lanes = self._eligible.get(key, (-1, []))
-        if known != len(self.lanes):
+        key = (claim.types, claim.queues, claim.capabilities, claim.resources, tuple(cap.names for cap in claim.caps))
+        found = self._eligible.get(key)
+        if found is None or found.known != len(self.lanes):
             queues, types = self._paused
             lanes = [
                 number
                 for number, lane in self.lanes.items()
                 if lane.queue not in queues and lane.type not in types and not why_not(claim, lane)
             ]
+            scarce = [number for number in lanes if is_scarce(self.lanes[number], claim.caps)]
             if len(self._eligible) > 64:
                 self._eligible.clear()
-            self._eligible[key] = (len(self.lanes), lanes)
-        return lanes
+            plain = [number for number in lanes if number not in scarce] if scarce else lanes
+            found = self._eligible[key] = Eligible(len(self.lanes), lanes, plain, scarce)
+        return found
+
+    def place(self, lane: int) -> tuple[int, int, str]:
+        """Where the first job of a lane stands in the order."""
+        return -self.lanes[lane].priority, *self.first[lane]
 
     def adapt(self, limit: int, jobs: list[Claim], narrow: bool) -> bool:
         """Look into more lanes when those left out held jobs up, and into fewer when few gave all that was asked for.
@@ -126,30 +146,25 @@ def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
     jobs = yield from _admitted(seen, claim, claimed.jobs)
     if seen.wake_at is not None and seen.wake_at <= claimed.claimed_at:
         yield from run("open_gates")
-        rest = _rest(claim, jobs)
-        claimed = yield from _gather(seen, rest)
-        jobs += yield from _admitted(seen, rest, claimed.jobs)
+        rest = rest_of(claim, jobs)
+        if rest.limit > 0:
+            claimed = yield from _gather(seen, rest)
+            jobs += yield from _admitted(seen, rest, claimed.jobs)
     moments = [at for at in (claimed.next_due_at, seen.wake_at) if at is not None]
     return Claimed(jobs, claimed.claimed_at, min(moments, default=None))
-
-
-def _rest(claim: ClaimJobs, jobs: list[Claim]) -> ClaimJobs:
-    """What is left to claim after these."""
-    free = None if claim.free is None else claim.free - sum(bool(job.gates) for job in jobs)
-    return msgspec.structs.replace(claim, limit=claim.limit - len(jobs), free=free)
 
 
 def _admitted(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Claim]]:
     """Those that pass their gates, and instead of the others those that come next."""
     passed: list[Claim] = []
     while any(job.gates for job in jobs):
-        rest = _rest(claim, passed)
-        admitted, back = yield from admit_steps(jobs, rest.limit if rest.free is None else rest.free)
+        rest = rest_of(claim, passed)
+        admitted, back = yield from admit_steps(jobs, rest.limit if rest.at_once is None else rest.at_once)
         passed += admitted
         seen.wake_at = yield from value("next_wake")
         if back or len(passed) >= claim.limit:
             return passed
-        jobs = (yield from _gather(seen, _rest(claim, passed))).jobs
+        jobs = (yield from _gather(seen, rest_of(claim, passed))).jobs
     return passed + jobs
 
 
@@ -157,18 +172,66 @@ def _gather(seen: Seen, claim: ClaimJobs) -> Steps[Claimed]:
     """A claim that comes up short looks again where there may be more."""
     if seen.upto is None:
         yield from _look_at_all(seen)
-    claimed, again = yield from _claim(seen, claim)
-    if not claimed.jobs and not again and seen.heads_are_due():
-        yield from _look_at_all(seen)
-        again = True
-    jobs = claimed.jobs
+    room = Room(claim.free or claim.resources, claim.caps)
+    jobs: list[Claim] = []
     for _ in range(ROUNDS_MAX):
+        claimed, again = yield from _claim_more(seen, claim, room, claim.limit - len(jobs))
+        jobs += claimed.jobs
+        if not jobs and not again and seen.heads_are_due():
+            yield from _look_at_all(seen)
+            again = True
         if not again or len(jobs) >= claim.limit:
             break
-        rest = msgspec.structs.replace(claim, limit=claim.limit - len(jobs))
-        claimed, again = yield from _claim(seen, rest)
-        jobs += claimed.jobs
     return Claimed(jobs, claimed.claimed_at, claimed.next_due_at)
+
+
+def _claim_more(seen: Seen, claim: ClaimJobs, room: Room, limit: int) -> Steps[tuple[Claimed, bool]]:
+    eligible = seen.eligible(claim)
+    if not eligible.scarce:
+        return (yield from _claim(seen, claim.session, limit, eligible.all))
+    claimed, again = yield from _claim_what_fits(seen, claim.session, limit, eligible, room)
+    later = [seen.first[lane][0] for lane in eligible.all if lane in seen.first]
+    due = min((due for due in later if due > claimed.claimed_at), default=None)
+    return Claimed(claimed.jobs, claimed.claimed_at, due), again
+
+
+def _claim_what_fits(
+    seen: Seen, session: int, limit: int, eligible: Eligible, room: Room
+) -> Steps[tuple[Claimed, bool]]:
+    """First no more than surely fits, in order; then of what needs nothing, up to the next that needs something."""
+    fitting = yield from _fitting(seen, eligible, room)
+    if not fitting:
+        return (yield from _claim(seen, session, limit, eligible.plain))
+    surely = 1 if room.holding else room.surely(seen.lanes[lane] for lane in fitting)
+    count = min(limit, surely, JOBS_MAX)
+    claimed, again = yield from _claim(seen, session, count, [*eligible.plain, *fitting])
+    for job in claimed.jobs:
+        room.take(Lane(job.type, job.queue, "", job.resources or NO_RESOURCES, job.priority))
+    if len(claimed.jobs) < count or count == limit:
+        return claimed, again
+    due = [lane for lane in fitting if lane in seen.first and seen.first[lane][0] <= seen.now]
+    until = min(due, key=seen.place, default=None)
+    more, _ = yield from _claim(seen, session, limit - count, eligible.plain, until)
+    return Claimed(claimed.jobs + more.jobs, more.claimed_at, None), True
+
+
+def _fitting(seen: Seen, eligible: Eligible, room: Room) -> Steps[list[int]]:
+    """The lanes of which a job fits now. What one that does not waits for is kept if it was passed over for long."""
+    fitting = [lane for lane in eligible.scarce if room.fits(seen.lanes[lane])]
+    others = [lane for lane in eligible.scarce if lane not in fitting]
+    if not any(_is_overdue(seen, lane) for lane in others):
+        return fitting
+    yield from _look_at_all(seen)  # Somebody may have taken it meanwhile.
+    for lane in others:
+        if _is_overdue(seen, lane):
+            room.hold_for(seen.lanes[lane], seen.place(lane))
+    if not room.holding:
+        return fitting
+    return [lane for lane in fitting if lane in seen.first and room.allows(seen.lanes[lane], seen.place(lane))]
+
+
+def _is_overdue(seen: Seen, lane: int) -> bool:
+    return lane in seen.first and seen.first[lane][0] <= seen.now - PASSED_OVER_US
 
 
 def _look_at_all(seen: Seen) -> Steps[None]:
@@ -195,15 +258,19 @@ def _read_orders(seen: Seen) -> Steps[None]:
     seen.heed(orders, queues, types)
 
 
-def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
-    """One claim. The second answer is whether another may find more: something was learnt, and jobs are due."""
-    eligible = seen.eligible(claim)
-    limit = min(claim.limit, JOBS_MAX)
-    active, beyond = _nearest(seen, eligible)
+def _claim(
+    seen: Seen, session: int, limit: int, eligible: list[int], until: int | None = None
+) -> Steps[tuple[Claimed, bool]]:
+    """One claim, of what comes before the first job of the lane `until`. The second answer is whether another may find
+    more: something was learnt, and jobs are due.
+    """
+    limit = min(limit, JOBS_MAX)
+    active, left_out = _nearest(seen, eligible)
+    beyond = min((lane for lane in (left_out, until) if lane is not None), key=seen.place, default=None)
     positions = [seen.first[lane] for lane in active]
     [answer] = yield from run(
-        "claim_jobs" if len(active) > 1 else "claim_one_lane",
-        session=claim.session,
+        "claim_jobs" if len(active) > 1 or beyond is not None else "claim_one_lane",
+        session=session,
         limit=limit,
         share=max(SHARE_MIN, 2 * limit // max(1, len(active))),
         upto=seen.upto,
@@ -239,7 +306,7 @@ def _claim(seen: Seen, claim: ClaimJobs) -> Steps[tuple[Claimed, bool]]:
     if flooded or server != seen.server:  # Numbers of transactions mean nothing to a server that was started again.
         yield from _look_at_all(seen)
         return Claimed(jobs, now, None), True
-    wider = seen.adapt(limit, jobs, narrow=beyond is not None)
+    wider = seen.adapt(limit, jobs, narrow=left_out is not None)
     seen.look(snapshot)
     for lane, due, id_ in zip(new or (), new_dues or (), new_ids or (), strict=True):
         seen.first[lane] = min((due, id_), seen.first.get(lane, (due, id_)))
@@ -318,6 +385,7 @@ def _claims(seen: Seen, columns: list[Any]) -> list[Claim]:
             else none,
             [text and _tags(text) for text in tags] if tags else none,
             parents or none,
+            [None if route.resources is NO_RESOURCES else route.resources for route in routes],
             map(decode_gates, gates) if gates else none,
         )
     )

@@ -6,6 +6,7 @@ import msgspec
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.job import ErrorInfo
+from penstock.domain.options import PRIORITY_MAX
 from penstock.store import params as p
 from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.postgres.claim import expire_all
@@ -45,6 +46,19 @@ def give_back_steps(give_back: p.GiveBackJobs) -> Steps[p.GivenBack]:
 def expire_steps(expire: p.ExpireJobs) -> Steps[None]:
     yield from check_term(expire.term)
     yield from expire_all()
+
+
+def age_steps(age: p.AgeJobs) -> Steps[int]:
+    yield from check_term(age.term)
+    ageing = max(1, int(age.ageing * MICROSECONDS))
+    found = yield from run("aged_jobs", ageing=ageing, top=PRIORITY_MAX, limit=age.limit)
+    if not found:
+        return 0
+    for route in sorted({(*row[:4], row[7]) for row in found}):
+        names = ("type", "queue", "capability", "resources", "priority")
+        yield from run("insert_lane", **dict(zip(names, route, strict=True)))
+    _, _, _, _, lanes, dues, ids, priorities = (list(column) for column in zip(*found, strict=True))
+    return len((yield from run("raise_jobs", lanes=lanes, dues=dues, ids=ids, priorities=priorities)))
 
 
 def unroutable_steps(fail: p.FailUnroutable) -> Steps[list[str]]:

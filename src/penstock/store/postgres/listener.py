@@ -31,6 +31,7 @@ class PostgresListener:
     """
 
     bell: int | None = None
+    turn: int | None = None
 
     def __init__(self, wiring: Wiring, poll_interval: float) -> None:
         wiring.refuse()
@@ -59,6 +60,7 @@ class PostgresListener:
                 return True  # Unknown counts as news: the claim that follows reports what is wrong.
 
     async def _news(self, rest: float) -> bool:
+        self.turn = None
         if self._link is None:
             if self._loop.time() < self._retry_at:
                 await asyncio.sleep(min(rest, self._poll_interval, self._retry_at - self._loop.time()))
@@ -93,7 +95,8 @@ class PostgresListener:
         if not self._hears:
             await asyncio.sleep(seconds)
             return False
-        async for _ in link.conn.notifies(timeout=seconds, stop_after=1):
+        async for notice in link.conn.notifies(timeout=seconds, stop_after=1):
+            self.turn = int(notice.payload) if notice.payload.isdecimal() else None
             return True
         return False
 

@@ -223,6 +223,9 @@ class PostgresStore:
     def expire_jobs(self, params: p.ExpireJobs) -> Call[None]:
         return self._write(lambda: coordinate.expire_steps(params))
 
+    def age_jobs(self, params: p.AgeJobs) -> Call[int]:
+        return self._write(lambda: coordinate.age_steps(params))
+
     def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
         return self._write(lambda: coordinate.unroutable_steps(params))
 

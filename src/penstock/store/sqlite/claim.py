@@ -6,10 +6,12 @@ import apsw
 import msgspec
 
 from penstock.domain.job import StateCode
-from penstock.store.endings import AVOID_US, refuse_claim
+from penstock.store.endings import refuse_claim
+from penstock.store.gating import rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
+from penstock.store.sqlite.fit import lease_jobs
 from penstock.store.sqlite.gates import admit, open_gates
-from penstock.store.sqlite.tx import Tx
+from penstock.store.sqlite.tx import Eligible, Tx
 
 PROMOTED_MAX = 2000
 MAX_TOKEN = 2**63 - 1
@@ -32,33 +34,28 @@ def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
     if wake_at is not None and wake_at <= tx.now:
         wake_at = open_gates(tx)
     lanes = tx.lanes.eligible(tx, claim, last_lane, orders)
-    jobs = _lease(tx, claim, lanes, claim.limit, token)
+    jobs = _lease(tx, claim, lanes, token)
     if any(job.gates for job in jobs):
         jobs = _admitted(tx, claim, lanes, jobs)
         wake_at = tx.value("next_wake")
     return Claimed(jobs, tx.now, min((at for at in (next_due_at, wake_at) if at is not None), default=None))
 
 
-def _lease(tx: Tx, claim: ClaimJobs, lanes: str, limit: int, token: int) -> list[Claim]:
+def _lease(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> list[Claim]:
     """The first jobs in order; `token` is the last that was given before."""
-    fair = tx.now - AVOID_US
-    if not tx.change("lease_jobs", lanes=lanes, limit=limit, session=claim.session, now=tx.now, fair=fair):
-        return []
-    tx.change("unready_leased_jobs", token=token)
-    return _read_claims(tx, token)
+    return _read_claims(tx, token) if lease_jobs(tx, claim, lanes, token) else []
 
 
-def _admitted(tx: Tx, claim: ClaimJobs, lanes: str, jobs: list[Claim]) -> list[Claim]:
+def _admitted(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim]) -> list[Claim]:
     """Those that pass their gates, and instead of the others those that come next."""
-    free = claim.limit if claim.free is None else claim.free
     passed: list[Claim] = []
     while jobs:
-        last = jobs[-1].token
-        admitted, back = admit(tx, jobs, free - sum(bool(job.gates) for job in passed))
+        rest = rest_of(claim, passed)
+        admitted, back = admit(tx, jobs, rest.limit if rest.at_once is None else rest.at_once)
         passed += admitted
         if back or len(passed) >= claim.limit:
             break
-        jobs = _lease(tx, claim, lanes, claim.limit - len(passed), last)
+        jobs = _lease(tx, rest_of(claim, passed), lanes, jobs[-1].token)
     return passed
 
 

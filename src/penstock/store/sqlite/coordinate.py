@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.job import ErrorInfo, StateCode
+from penstock.domain.options import PRIORITY_MAX
 from penstock.store import params as p
 from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.sqlite import gates
@@ -48,6 +49,16 @@ def expire_jobs(tx: Tx, expire: p.ExpireJobs) -> None:
         promote_due(tx)
     if next_expiry is not None and next_expiry <= tx.now:
         expire_overdue(tx)
+
+
+def age_jobs(tx: Tx, age: p.AgeJobs) -> int:
+    check_term(tx, age.term)
+    ageing = max(1, int(age.ageing * MICROSECONDS))
+    found = tx.run("aged_jobs", now=tx.now, ageing=ageing, top=PRIORITY_MAX, limit=age.limit)
+    for lane, priority, due_at, seq, raised in found:
+        tx.change("raise_ready", lane=lane, priority=priority, due_at=due_at, seq=seq, raised=raised)
+        tx.change("raise_job", seq=seq, raised=raised)
+    return len(found)
 
 
 def fail_unroutable(tx: Tx, fail: p.FailUnroutable) -> list[str]:

@@ -1,12 +1,14 @@
 """Wake-up across processes: a datagram on the loopback interface, with a change counter polled as the floor.
 
 A ring is a hint. A lost one costs one poll interval; a spurious one costs one look. Idle waiting reads
-PRAGMA data_version, which touches shared memory only.
+PRAGMA data_version, which touches shared memory only. Each ring has a number, so that all who hear it can agree on
+who goes first.
 """
 
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 import time
 from typing import Protocol
@@ -14,6 +16,7 @@ from typing import Protocol
 import apsw
 
 RING = b"penstock"
+RING_BYTES_MAX = 64
 RING_SECONDS_MIN = 0.0005
 
 
@@ -24,6 +27,7 @@ class Bells:
         self._socket: socket.socket | None = None
         self._last = 0.0
         self._owed: list[int] = []
+        self._turn = random.getrandbits(32)
 
     @property
     def owed(self) -> bool:
@@ -42,12 +46,14 @@ class Bells:
     def _send(self, ports: list[int]) -> None:
         self._owed = []
         self._last = time.monotonic()
+        self._turn += 1
+        ring = b"%s %d" % (RING, self._turn)
         for port in ports:
             try:
                 if self._socket is None:
                     self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
                     self._socket.setblocking(False)
-                self._socket.sendto(RING, ("127.0.0.1", port))
+                self._socket.sendto(ring, ("127.0.0.1", port))
             except OSError:
                 continue  # Only a hint: the worker's poll finds the job.
 
@@ -76,6 +82,8 @@ class DoorbellListener:
         self._seen = self._counter()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.bell: int | None = None
+        self.turn: int | None = None
+        self._rung: int | None = None
         try:
             self._socket.setblocking(False)
             self._socket.bind(("127.0.0.1", 0))
@@ -87,7 +95,7 @@ class DoorbellListener:
     def _on_ring(self) -> None:
         try:
             while True:
-                self._socket.recv(64)
+                self._rung = turn_of(self._socket.recv(RING_BYTES_MAX))
         except OSError:
             pass
         self._heard.set()
@@ -109,6 +117,7 @@ class DoorbellListener:
             await self._heard.wait()
             timer.cancel()
             self._heard.clear()
+            self.turn, self._rung = self._rung, None
             now = self._counter()
             if now is None or now != self._seen:
                 self._seen = now
@@ -119,3 +128,9 @@ class DoorbellListener:
             self._loop.remove_reader(self._socket)
         self._socket.close()
         self._file.disconnect(self._db)
+
+
+def turn_of(ring: bytes) -> int | None:
+    """The number of a ring. Anybody may send anything to the port."""
+    number = ring.removeprefix(RING).strip()
+    return int(number) if number.isdigit() else None

@@ -190,6 +190,9 @@ class SqliteStore:
     def expire_jobs(self, params: p.ExpireJobs) -> Call[None]:
         return self._write(lambda tx: coordinate.expire_jobs(tx, params))
 
+    def age_jobs(self, params: p.AgeJobs) -> Call[int]:
+        return self._write(lambda tx: coordinate.age_jobs(tx, params))
+
     def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
         return self._write(lambda tx: coordinate.fail_unroutable(tx, params))
 

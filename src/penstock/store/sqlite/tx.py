@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
 
 from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.domain.pauses import Pause, Pauses
+from penstock.domain.room import is_scarce
 from penstock.domain.routing import why_not
 from penstock.store.params import ClaimJobs
 from penstock.store.rows import read_resources
@@ -34,7 +35,7 @@ class Lanes:
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str, str, str], int] = {}
         self._known = 0
-        self._eligible: dict[tuple[object, ...], tuple[int, str]] = {}
+        self._eligible: dict[tuple[object, ...], Eligible] = {}
         self._orders = -1
         self._pauses = Pauses()
 
@@ -56,27 +57,29 @@ class Lanes:
             lane = self._ids[route] = self._known = tx.db.last_insert_rowid()
         return lane
 
-    def eligible(self, tx: Tx, claim: ClaimJobs, last_lane: int, orders: int) -> str:
-        """The lanes that a claim may take from, as a JSON array. `orders` says whether what is paused has changed."""
+    def eligible(self, tx: Tx, claim: ClaimJobs, last_lane: int, orders: int) -> Eligible:
+        """The lanes that a claim may take from. `orders` says whether what is paused has changed."""
         if orders != self._orders:
             self._orders, self._pauses = orders, Pauses(Pause(*row) for row in tx.run("read_pauses"))
             self._eligible.clear()
-        key = (claim.types, claim.queues, claim.capabilities, claim.resources)
+        key = (claim.types, claim.queues, claim.capabilities, claim.resources, tuple(cap.names for cap in claim.caps))
         if last_lane != self._known:
             self._refresh(tx)
-        known, lanes = self._eligible.get(key, (-1, ""))
-        if known != self._known:
-            lanes = as_json([lane for route, lane in self._ids.items() if self._may_take(claim, route)])
+        found = self._eligible.get(key)
+        if found is None or found.known != self._known:
             if len(self._eligible) > 64:
                 self._eligible.clear()
-            self._eligible[key] = (self._known, lanes)
-        return lanes
+            found = self._eligible[key] = self._find_eligible(claim)
+        return found
 
-    def _may_take(self, claim: ClaimJobs, route: tuple[str, str, str, str]) -> bool:
-        type_, queue, capability, resources = route
-        if self._pauses.holding_names(type_, queue):
-            return False
-        return not why_not(claim, _Lane(type_, queue, capability, read_resources(resources)))
+    def _find_eligible(self, claim: ClaimJobs) -> Eligible:
+        routes = {lane: _Lane(*route[:3], read_resources(route[3])) for route, lane in self._ids.items()}
+        lanes = {lane: route for lane, route in routes.items() if self._may_take(claim, route)}
+        scarce = {lane: route for lane, route in lanes.items() if is_scarce(route, claim.caps)}
+        return Eligible(self._known, as_json(list(lanes)), [lane for lane in lanes if lane not in scarce], scarce)
+
+    def _may_take(self, claim: ClaimJobs, route: _Lane) -> bool:
+        return not self._pauses.holding_names(route.type, route.queue) and not why_not(claim, route)
 
     def _refresh(self, tx: Tx) -> None:
         for row in tx.run("read_lanes", known=self._known):
@@ -93,6 +96,17 @@ class _Lane(msgspec.Struct, frozen=True):
     queue: str
     capability: str
     resources: Resources
+
+
+class Eligible(NamedTuple):
+    """The lanes that a claim may take from, among so many known: all as a JSON array; those whose jobs need nothing
+    that has to be counted; and those whose jobs do.
+    """
+
+    known: int
+    all: str
+    plain: list[int]
+    scarce: dict[int, _Lane]
 
 
 class Tx:

@@ -46,5 +46,5 @@ placed AS (
 SELECT
     (SELECT lane FROM route),
     CASE WHEN count(*) < cardinality(%(ids)s::uuid[]) THEN coalesce(array_agg(id::text), '{}') END,
-    (SELECT pg_notify(%(channel)s::text, '') WHERE %(wake)s::boolean)::text
+    (SELECT pg_notify(%(channel)s::text, pg_current_xact_id()::text) WHERE %(wake)s::boolean)::text
 FROM new

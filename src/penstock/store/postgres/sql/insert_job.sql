@@ -17,4 +17,4 @@ WITH new AS (
 )
 INSERT INTO penstock.waiting (lane, due_at, id, expires_at)
 SELECT lane, due_at, id, due_at + %(ttl)s::bigint FROM new
-RETURNING CASE WHEN %(wake)s::boolean THEN pg_notify(%(channel)s::text, '')::text END
+RETURNING CASE WHEN %(wake)s::boolean THEN pg_notify(%(channel)s::text, pg_current_xact_id()::text)::text END

@@ -1,0 +1,20 @@
+"""Raises the priority of jobs that have waited for long, so that urgent ones cannot starve them (SPEC R6)."""
+
+from __future__ import annotations
+
+from penstock.coordinator.settings import CoordinatorSettings
+from penstock.store.contract import Store
+from penstock.store.params import AgeJobs
+
+
+class Ageing:
+    name = "raise the priority of jobs that have waited for long"
+
+    def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
+        self._store = store
+        self._ageing = settings.ageing
+        self.interval = settings.recovery_interval
+
+    async def do(self, term: int) -> None:
+        if self._ageing is not None:
+            await self._store.age_jobs(AgeJobs(self._ageing, term))

@@ -1,0 +1,109 @@
+"""What one claim may still take at a worker: the resources that are left, and how many more of limited types (R1, L3).
+
+A job that does not fit is passed over, and others go on. So that a stream of small jobs cannot keep a big one out for
+ever, one that was passed over for too long holds back what comes after it and would use what it is waiting for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from penstock.domain.options import NO_RESOURCES, Resources
+
+NAMES = ("cpu", "memory", "gpu")
+PASSED_OVER_SECONDS_MAX = 10.0
+_ROUNDING = 1e-9  # 0.1 + 0.2 is a little more than 0.3.
+
+Place = tuple[int, int, int | str]
+"""Where a job stands: (−priority, due time, id), or what an engine orders by instead of the id."""
+
+
+class Needs(Protocol):
+    """What is asked for by the jobs of a lane."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def resources(self) -> Resources: ...
+
+
+class Cap(msgspec.Struct, frozen=True):
+    """How many more jobs of these types a worker may take, together: the names of one type that is limited there."""
+
+    names: tuple[str, ...]
+    left: int
+
+
+class Room:
+    """What is left during one claim. It only ever shrinks."""
+
+    def __init__(self, free: Resources | None, caps: Sequence[Cap] = ()) -> None:
+        self._free = {name: getattr(free or NO_RESOURCES, name) for name in NAMES}
+        self._left = [cap.left for cap in caps]
+        self._cap_of = {name: number for number, cap in enumerate(caps) for name in cap.names}
+        self._held: list[tuple[Place, frozenset[str]]] = []
+
+    def fits(self, lane: Needs) -> bool:
+        """Whether one more such job fits."""
+        return self._cap_left(lane) > 0 and not self._lacks(lane)
+
+    def surely(self, lanes: Iterable[Needs]) -> int:
+        """How many jobs fit whichever of these lanes they are of."""
+        lanes = list(lanes)
+        counts = [self._cap_left(lane) for lane in lanes]
+        for name in NAMES:
+            most = max((getattr(lane.resources, name) for lane in lanes), default=0)
+            if most > 0:
+                counts.append(int((self._free[name] + _ROUNDING) / most))
+        return min(counts, default=sys.maxsize)
+
+    def take(self, lane: Needs) -> None:
+        for name in NAMES:
+            self._free[name] -= getattr(lane.resources, name)
+        if lane.type in self._cap_of:
+            self._left[self._cap_of[lane.type]] -= 1
+
+    # What was passed over for too long
+
+    def hold_for(self, lane: Needs, place: Place) -> None:
+        """This job does not fit and has waited for too long: keep what it lacks from those that come after it."""
+        lacks = self._lacks(lane)
+        if lacks:
+            self._held.append((place, lacks))
+
+    @property
+    def holding(self) -> bool:
+        return bool(self._held)
+
+    def allows(self, lane: Needs, place: Place) -> bool:
+        """Whether a job at this place would take nothing that is kept for one before it."""
+        return not any(
+            before < place and any(getattr(lane.resources, name) > 0 for name in names) for before, names in self._held
+        )
+
+    def _cap_left(self, lane: Needs) -> int:
+        number = self._cap_of.get(lane.type)
+        return sys.maxsize if number is None else self._left[number]
+
+    def _lacks(self, lane: Needs) -> frozenset[str]:
+        return frozenset(
+            name for name in NAMES if getattr(lane.resources, name) > max(0.0, self._free[name]) + _ROUNDING
+        )
+
+
+def is_scarce(lane: Needs, caps: Sequence[Cap]) -> bool:
+    """Whether jobs of this lane have to be counted: they need resources, or their type is limited."""
+    return lane.resources != NO_RESOURCES or any(lane.type in cap.names for cap in caps)
+
+
+def left_of(has: Resources | None, used: Iterable[Resources]) -> Resources:
+    """What a worker has left while it holds jobs with these needs; never less than nothing."""
+    left = {name: getattr(has or NO_RESOURCES, name) for name in NAMES}
+    for one in used:
+        for name in NAMES:
+            left[name] -= getattr(one, name)
+    return Resources(max(0.0, left["cpu"]), max(0, left["memory"]), max(0.0, left["gpu"]))

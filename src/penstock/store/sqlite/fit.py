@@ -1,0 +1,78 @@
+"""Leasing the first jobs in order: all of them, or those that fit together into what the worker has free.
+
+Leases of what does not fit are taken back in the same transaction, before anybody has seen them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Needs, Room
+from penstock.store.endings import AVOID_US
+from penstock.store.params import ClaimJobs
+from penstock.store.sqlite.tx import Eligible, Tx, as_json
+
+PASSED_OVER_US = int(PASSED_OVER_SECONDS_MAX * MICROSECONDS)
+
+
+def lease_jobs(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> bool:
+    """Lease up to the limit, with tokens above this one. False when there was nothing."""
+    if lanes.scarce:
+        return _lease_what_fits(tx, claim, lanes, token)
+    if not _lease(tx, claim.session, lanes.all, claim.limit):
+        return False
+    tx.change("unready_leased_jobs", token=token)
+    return True
+
+
+def _lease(tx: Tx, session: int, lanes: str, limit: int) -> int:
+    return tx.change("lease_jobs", lanes=lanes, limit=limit, session=session, now=tx.now, fair=tx.now - AVOID_US)
+
+
+def _lease_what_fits(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> bool:
+    """Take in order what fits. A lane of which something did not is left out, and the rest is looked through again."""
+    room = Room(claim.free or claim.resources, claim.caps)
+    scarce, left = dict(lanes.scarce), claim.limit
+    while left > 0:
+        scarce = {lane: needs for lane, needs in scarce.items() if room.fits(needs)}
+        _hold_for_those_passed_over(tx, room, lanes, scarce)
+        if not _lease(tx, claim.session, as_json([*lanes.plain, *scarce]), left):
+            break
+        leased = tx.run("leased_after", token=token)
+        refused = [row for row in leased if not _fits(row, room, lanes.scarce, tx.now - PASSED_OVER_US)]
+        if refused:
+            tx.change("delete_leases", rows=as_json([(row[0],) for row in refused]))
+        if len(refused) < len(leased):
+            tx.change("unready_leased_jobs", token=token)
+        token, left = leased[-1][0], left - len(leased) + len(refused)
+        if not refused:
+            break
+        for row in refused:
+            scarce.pop(row[1], None)
+    return left < claim.limit
+
+
+def _fits(row: Any, room: Room, scarce: dict[int, Any], overdue: int) -> bool:
+    """Whether this job may be taken; if so, it is counted."""
+    _, lane, priority, due_at, seq = row
+    needs: Needs | None = scarce.get(lane)
+    if needs is None:
+        return True
+    place = (-priority, due_at, seq)
+    if room.fits(needs) and room.allows(needs, place):
+        room.take(needs)
+        return True
+    if due_at <= overdue:
+        room.hold_for(needs, place)
+    return False
+
+
+def _hold_for_those_passed_over(tx: Tx, room: Room, lanes: Eligible, fitting: Iterable[int]) -> None:
+    """Jobs that this worker could run, but not now, and that have waited for long: see domain.room."""
+    waiting = sorted(lanes.scarce.keys() - set(fitting))
+    if waiting:
+        overdue = tx.now - PASSED_OVER_US
+        for lane, priority, due_at, seq in tx.run("overdue_heads", lanes=as_json(waiting), overdue=overdue):
+            room.hold_for(lanes.scarce[lane], (-priority, due_at, seq))

@@ -1,0 +1,1 @@
+UPDATE penstock_job SET priority = :raised WHERE seq = :seq
