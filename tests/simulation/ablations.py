@@ -16,6 +16,7 @@ from unittest import mock
 import msgspec
 
 from penstock.domain.job import Event
+from penstock.domain.pauses import Pauses
 from penstock.store import endings, params as p
 from penstock.store.sqlite import claim, coordinate, enqueue, finish, operate, statements, tx, workers
 from penstock.store.sqlite.transaction import SqliteTransaction
@@ -182,6 +183,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
             _replaced((coordinate, "check_term"), (workers, "check_term"), (operate, "check_term"), by=lambda *_: None),
             4,
         ),
+        Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 0),
         Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
     )
 }
