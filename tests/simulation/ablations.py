@@ -148,7 +148,7 @@ coordinate_lead = coordinate.lead_store
 SAFEGUARDS: dict[str, Safeguard] = {
     one.name: one
     for one in (
-        Safeguard("the fence at finish", _finish_by_job, 9),
+        Safeguard("the fence at finish", _finish_by_job, 112),
         Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 4),
         Safeguard("one job per unique key", _replaced((enqueue, "_held"), by=lambda *_: None), 1),
         Safeguard(
@@ -173,15 +173,15 @@ SAFEGUARDS: dict[str, Safeguard] = {
             ),
             3,
         ),
-        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 31),
+        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 43),
         Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
-        Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 0),
-        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 4),
+        Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 1),
+        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 1),
         Safeguard("one leader", _replaced((coordinate, "lead_store"), by=_lead_for_all), 0),
         Safeguard(
             "the check of the leader's term",
             _replaced((coordinate, "check_term"), (workers, "check_term"), (operate, "check_term"), by=lambda *_: None),
-            4,
+            49,
         ),
         Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 0),
         Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
