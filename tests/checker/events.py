@@ -48,6 +48,7 @@ class JobAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: str
     type: str = "task"
+    queue: str = "default"
     max_attempts: int = 3
     unique: UniqueAsked | None = None
     key: str | None = None
@@ -90,6 +91,13 @@ class CancelAsked(Event, frozen=True, kw_only=True):
 class CancelTold(Event, frozen=True, kw_only=True):
     before: str
     after: str
+
+
+class FlowAsked(Event, frozen=True, kw_only=True):
+    """Of pause and resume: `kind` is queue or type."""
+
+    kind: str
+    names: tuple[str, ...]
 
 
 class RemovedTold(Event, frozen=True, kw_only=True):
@@ -246,6 +254,8 @@ _ASKED: dict[str, type[Event]] = {
     "enqueue": EnqueueAsked,
     "retry_dead": RetryAsked,
     "cancel": CancelAsked,
+    "pause_work": FlowAsked,
+    "resume_work": FlowAsked,
     "start": TokensAsked,
     "progress": TokensAsked,
     "finish": FinishAsked,
@@ -258,6 +268,8 @@ _TOLD: dict[str, type[Event]] = {
     "enqueue": EnqueueTold,
     "retry_dead": RetryTold,
     "cancel": CancelTold,
+    "pause_work": Event,
+    "resume_work": Event,
     "purge_dead": RemovedTold,
     "prune": RemovedTold,
     "claim": ClaimTold,

@@ -122,6 +122,16 @@ def _given_back(story: Story) -> None:
 
 
 def _operators(story: Story) -> None:
+    story.enqueue("held", type="mail", queue="slow")
+    story.pause("type", "mail")
+    story.pause("queue", "slow")
+    story.claim("w1")
+    story.resume("queue", "slow")
+    call = story.ask("operator", "resume_work", kind="type", names=("mail",))
+    story.claim("w1", ("held", 39, 1))
+    story.tell("operator", "resume_work", call)
+    story.complete("w1", "held", 39)
+    story.stored("held", type="mail")
     story.retry_dead("slow", "slow-again")
     story.claim("w1", ("slow-again", 40, 1))
     follow_up = FollowUp(40, JobAsked(id="afterwards"))

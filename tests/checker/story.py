@@ -93,6 +93,12 @@ class Story:
         call = self.ask("operator", "retry_dead", new_ids=(new,))
         self.tell("operator", "retry_dead", call, pairs=((old, new),))
 
+    def pause(self, kind: str, name: str) -> None:
+        self.tell("operator", "pause_work", self.ask("operator", "pause_work", kind=kind, names=(name,)))
+
+    def resume(self, kind: str, name: str) -> None:
+        self.tell("operator", "resume_work", self.ask("operator", "resume_work", kind=kind, names=(name,)))
+
     def once(self, worker: str, token: int, key: str, status: str) -> None:
         call = self.ask(worker, "begin_once", token=token, key=key)
         self.tell(worker, "begin_once", call, status=status)

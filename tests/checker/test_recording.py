@@ -24,6 +24,7 @@ from tests.checker.events import (
     EnqueueTold,
     Failure,
     FinishAsked,
+    FlowAsked,
     JobAsked,
     JobClaimed,
     LeadTold,
@@ -42,7 +43,7 @@ from tests.worker.fakes import Answer
 
 PASSED_ON = {
     "transaction", "atransaction", "read_signals", "list_workers", "read_types", "listen", "read_job", "list_jobs",
-    "count_jobs", "count_waiting", "read_history", "version", "pause_work", "resume_work", "list_pauses",
+    "count_jobs", "count_waiting", "read_history", "version", "list_pauses",
     "count_open", "drain_worker", "resize_worker", "list_dead", "address", "info", "read_clock",
     "check_store", "migration_status", "migration_sql", "migrate", "close",
 }  # fmt: skip
@@ -90,6 +91,19 @@ def test_a_job_from_its_enqueue_to_its_end(recorded: Recorded) -> None:
     assert finish.completed == (Success(job_id, claim.token),)
     assert isinstance(finished, LostTold)
     assert finished.lost == ()
+    assert promises_hold(recorded)
+
+
+def test_a_pause_and_its_end_are_written_down_and_hold(recorded: Recorded) -> None:
+    recorded.add(queue="mail")
+    session = recorded.register()
+    recorded.pause("queue", "mail")
+    assert recorded.claim(session) == []
+    asked, _, _, _ = recorded.history[-4:]
+    assert isinstance(asked, FlowAsked)
+    assert (asked.op, asked.kind, asked.names) == ("pause_work", "queue", ("mail",))
+    recorded.resume("queue", "mail")
+    recorded.complete(recorded.claim_one(session))
     assert promises_hold(recorded)
 
 

@@ -20,7 +20,7 @@ def test_the_good_history_is_long_enough_to_mean_something() -> None:
     """Every kind of evidence that a rule looks at is in it."""
     case = good_story().case
     for op in ("enqueue", "claim", "start", "finish", "begin_once", "end_once", "recover", "give_back", "cancel",
-               "retry_dead", "lead", "duty"):  # fmt: skip
+               "retry_dead", "pause_work", "resume_work", "lead", "duty"):  # fmt: skip
         assert case.history.of(op), op
     for op in ("run", "effect", "tick", "killed", "paused", "resumed"):
         assert case.history.notes(op), op

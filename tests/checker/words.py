@@ -31,6 +31,7 @@ def job_asked(job: p.NewJob) -> JobAsked:
     return JobAsked(
         id=job.id,
         type=job.spec.type,
+        queue=job.spec.queue,
         max_attempts=policy.attempts,
         unique=None if unique is None else UniqueAsked(unique.key, unique.per),
         key=keys.get("key"),
@@ -116,6 +117,8 @@ WORDS: dict[str, Words] = {
         lambda params, _: {"id": params.id},
         lambda params, found, *_: {"before": str(found.before), "after": str(found.after)},
     ),
+    "pause_work": Words("pause_work", lambda params, _: {"kind": params.kind, "names": tuple(params.names)}),
+    "resume_work": Words("resume_work", lambda params, _: {"kind": params.kind, "names": tuple(params.names)}),
     "retry_dead": Words(
         "retry_dead",
         lambda params, _: {"new_ids": tuple(params.new_ids)},

@@ -16,6 +16,7 @@ from unittest import mock
 import msgspec
 
 from penstock.domain.job import Event
+from penstock.domain.pauses import Pauses
 from penstock.store import endings, params as p
 from penstock.store.gating import Seen
 from penstock.store.sqlite import claim, coordinate, enqueue, finish, gates, operate, statements, tx, workers
@@ -203,6 +204,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
             _replaced((coordinate, "check_term"), (workers, "check_term"), (operate, "check_term"), by=lambda *_: None),
             3,
         ),
+        Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 0),
         Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 2),
         Safeguard("starts count for a period", _replaced((gates, "_hold"), by=_hold_without_starts), 7),
         Safeguard("whoever makes room says so", _replaced((gates, "wake_gates"), by=lambda *_: None), 1),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
 import msgspec
 
 from penstock import AlreadyRetried, CommitUncertain, EnqueueUncertain, JobCall, StoreError, UnknownJob
-from penstock.store.params import CancelJob, DeadFilter, ListDead, RecoverJobs, RetryDead
+from penstock.store.params import CancelJob, DeadFilter, ListDead, PauseWork, RecoverJobs, ResumeWork, RetryDead
 from tests.simulation.jobs import bind
 from tests.simulation.orders import Order
 from tests.simulation.process import Process, Surroundings
@@ -20,6 +21,7 @@ T = TypeVar("T")
 
 PAUSE_SECONDS = 0.3
 LOOK_SECONDS = 2.0
+PAUSED_TYPES = ("work", "chain", "pay", "charge", "careful")
 
 
 class ClientProcess(Process):
@@ -71,7 +73,7 @@ class ClientProcess(Process):
 
 
 class OperatorProcess(Process):
-    """A person who retries dead letters, and now and then looks for lost workers by hand."""
+    """A person who retries dead letters, pauses a type for a while, and now and then looks for lost workers by hand."""
 
     async def main(self) -> None:
         while True:
@@ -88,6 +90,14 @@ class OperatorProcess(Process):
             await self._retry(dead.id)
         if self.random.random() < 0.3:
             await self.store.recover_jobs(RecoverJobs(STALE_SECONDS))
+        if not self.around.weather.only_deaths and self.random.random() < 0.5:  # Else pickups are timed.
+            await self._pause()
+
+    async def _pause(self) -> None:
+        names = tuple(self.random.sample(PAUSED_TYPES, 2))
+        await until_known(lambda: self.store.pause_work(PauseWork(kind="type", names=names, force=True)))
+        await asyncio.sleep(self.random.uniform(0.1, 1.5))
+        await until_known(lambda: self.store.resume_work(ResumeWork(kind="type", names=names, force=True)))
 
     async def _retry(self, job_id: str) -> None:
         new_id = str(uuid.UUID(int=self.random.getrandbits(128), version=4))
@@ -96,6 +106,17 @@ class OperatorProcess(Process):
             await until_known(lambda: self.store.retry_dead(params))
         except (AlreadyRetried, UnknownJob):
             pass  # The first try was stored after all, or somebody else was quicker.
+
+
+class ResumingProcess(Process):
+    """A person who sees to it, when all is over, that nothing stays paused: not even by a call that comes late."""
+
+    async def main(self) -> None:
+        while True:
+            names = tuple(pause.name for pause in await until_known(self.store.list_pauses))
+            if names:
+                await until_known(partial(self.store.resume_work, ResumeWork(kind="type", names=names)))
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 def with_id(call: JobCall[object], job_id: str) -> JobCall[object]:

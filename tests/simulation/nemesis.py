@@ -54,14 +54,15 @@ class Nemesis:
 
     def _pause(self) -> None:
         """Most come back as zombies, whose jobs were given to others."""
-        self._stop_for_a_while(lambda victim: victim.pause())
+        self._stop_for_a_while(self._victims.living(), lambda victim: victim.pause())
 
     def _sleep(self) -> None:
+        """Only workers: one that led wakes up and believes that it still does."""
         wall_stops = self._random.random() < 0.5
-        self._stop_for_a_while(lambda victim: victim.sleep(wall_stops))
+        self._stop_for_a_while(self._workers(), lambda victim: victim.sleep(wall_stops))
 
-    def _stop_for_a_while(self, stop: Callable[[Process], None]) -> None:
-        awake = [one for one in self._victims.living() if not one.loop.frozen]
+    def _stop_for_a_while(self, victims: Sequence[Process], stop: Callable[[Process], None]) -> None:
+        awake = [one for one in victims if not one.loop.frozen]
         if awake:
             victim = self._random.choice(awake)
             stop(victim)

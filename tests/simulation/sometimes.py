@@ -78,6 +78,14 @@ def _released(history: History, truth: Truth) -> int:
     return sum(end.event == "release" for one in history.of("finish") if one.ok for end in one.asked.unfinished)
 
 
+def _resumed(history: History, truth: Truth) -> int:
+    """Nothing of it was claimed while it was paused, and something was afterwards."""
+    types = {job.id: job.type for one in history.of("enqueue") for job in one.asked.jobs}
+    resumes = [one for one in history.of("resume_work") if one.ok]
+    claimed = [(one.begun, types.get(job.id)) for one in history.of("claim") if one.ok for job in one.told.jobs]
+    return sum(any(at > one.ended and type in one.asked.names for at, type in claimed) for one in resumes)
+
+
 SOMETIMES: dict[str, Happened] = {
     "a lease was lost": _lost_leases,
     "an enqueue was uncertain": lambda history, truth: _uncertain(history, "enqueue"),
@@ -96,6 +104,7 @@ SOMETIMES: dict[str, Happened] = {
     "a job died of its crashes": lambda history, truth: sum(job.decided_by == "recovery" for job in truth.jobs),
     "a job expired": lambda history, truth: truth.counts.get("expired", 0),
     "a dead letter was retried": lambda history, truth: sum(job.retried_from is not None for job in truth.jobs),
+    "a job was given out after its type had been resumed": _resumed,
     "an effect was committed with its job": lambda history, truth: len(truth.effects),
 }
 """Each tells how often it happened in one seed."""

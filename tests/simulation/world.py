@@ -17,7 +17,7 @@ from penstock.store.sqlite.store import SqliteStore
 from tests.checker.events import Event
 from tests.checker.history import History
 from tests.checker.truth import Truth, read_truth
-from tests.simulation.clients import ClientProcess, OperatorProcess
+from tests.simulation.clients import ClientProcess, OperatorProcess, ResumingProcess
 from tests.simulation.clock import TrueClock
 from tests.simulation.ending import misplaced_jobs, untrue_hooks, workers_left
 from tests.simulation.jobs import EFFECTS, EFFECTS_READ
@@ -143,8 +143,11 @@ class World:
             reign.cancel()
         operator.kill()
         self._heal()
+        resuming = ResumingProcess("operator-2", self._around)
+        self._start(resuming)
         await self._until(self._drained, "the jobs to end", DRAIN_SECONDS_MAX)
         await self._examine()
+        resuming.kill()
         await self._stop_all()
 
     def _heal(self) -> None:

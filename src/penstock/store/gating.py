@@ -46,10 +46,13 @@ def gates_by_name(jobs: Sequence[NewJob]) -> dict[str, Gate]:
 
 def overflow(jobs: Sequence[NewJob], seen: Mapping[str, Seen]) -> dict[str, int]:
     """Which new jobs wait before a gate from the start, and before which: no more than it lets through go ahead."""
-    left = {name: 0 if one.parked else one.most for name, one in seen.items()}
+    left = {
+        gate.name: gate.most for job in jobs for gate in job.gates
+    }  # One may have been forgotten by others meanwhile.
+    left |= {name: 0 if one.parked else one.most for name, one in seen.items()}
     parked: dict[str, int] = {}
     for job in jobs:
-        full = next((gate for gate in job.gates if left[gate.name] <= 0), None)
+        full = next((gate for gate in job.gates if left[gate.name] <= 0 and gate.name in seen), None)
         if full is not None:
             parked[job.id] = seen[full.name].gate
             continue

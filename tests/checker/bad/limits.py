@@ -62,6 +62,35 @@ def tick_is_fired_twice() -> Story:
     return story
 
 
+# What is paused
+
+
+@breaks("paused work")
+def job_of_a_paused_queue_is_given_out() -> Story:
+    story = Story()
+    story.enqueue("job", queue="mail")
+    story.pause("queue", "mail")
+    story.claim("w1", ("job", 1, 1))
+    story.complete("w1", "job", 1)
+    story.stored("job")
+    return story
+
+
+@breaks("paused work")
+def job_of_a_type_that_was_paused_again_is_given_out() -> Story:
+    story = Story()
+    story.enqueue("job", type="send")
+    for _ in range(2):
+        story.pause("type", "send")
+        story.resume("type", "send")
+    story.pause("type", "send")
+    story.resume("type", "other")
+    story.claim("w1", ("job", 1, 1))
+    story.complete("w1", "job", 1)
+    story.stored("job", type="send")
+    return story
+
+
 # Keys and limits
 
 

@@ -11,6 +11,7 @@ from tests.checker.rules import (
     limits,
     ordered,
     origins,
+    paused,
     pickup,
     tokens,
     unique,
@@ -21,5 +22,5 @@ ALL: tuple[Rule, ...] = tuple(REGISTERED.values())
 
 __all__ = [
     "ALL", "Bounds", "Case", "Rate", "Rule", "Violation", "attempts", "effects", "endings", "keeping", "leaders",
-    "limits", "ordered", "origins", "pickup", "tokens", "unique",
+    "limits", "ordered", "origins", "paused", "pickup", "tokens", "unique",
 ]  # fmt: skip

@@ -128,3 +128,41 @@ def test_where_notifications_cannot_be_heard_a_look_finds_the_resume(world: Riva
         assert asyncio.run(main()) == (False, True)
     finally:
         deaf.close()
+
+
+def test_a_claim_reads_no_row_of_what_is_paused(world: RivalWorld, session: int) -> None:
+    for _ in range(3):
+        world.add_many(1000, queue="mail", priority=9)
+    world.pause("queue", "mail")
+    read = f"""
+        SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables
+        WHERE schemaname = '{world.schema}' AND relname = 'waiting'
+    """
+    with world.rival() as rival:
+        rival.execute("SET enable_seqscan = off")
+        claimer = Claimer(world, rival, session)
+        assert claimer.claim(50) == []
+        rival.commit()
+        world.add(queue="rest")
+        assert [claim.queue for claim in claimer.claim(50)] == ["rest"]
+        [(rows,)] = rival.execute(read.encode()).fetchall()
+        assert rows < 20
+        rival.commit()
+
+
+def test_all_of_it_is_audited(world: RivalWorld) -> None:
+    world.add(queue="mail")
+    world.register("one")
+    world.pause("queue", "mail", actor="ann", reason="why")
+    world.pause("queue", "mail", actor="bob")
+    world.resume("queue", "mail", actor="ann")
+    world.resume("queue", "mail", actor="bob")
+    world.store.resize_worker(p.ResizeWorker("one", 3, "ann")).wait()
+    for _ in range(2):
+        world.store.drain_worker(p.DrainWorker("one", "ann")).wait()
+    assert world.rows("SELECT actor, action, detail FROM audit ORDER BY entry") == [
+        ("ann", "pause", '{"queue":["mail"],"reason":"why"}'),
+        ("ann", "resume", '{"queue":["mail"],"reason":null}'),
+        ("ann", "resize", '{"worker":"one","slots":3,"before":10}'),
+        ("ann", "drain", '{"worker":"one"}'),
+    ]

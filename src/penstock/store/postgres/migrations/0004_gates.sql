@@ -116,6 +116,8 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     us bigint := penstock.moment(given);
+    needed jsonb;
+    names text[];
     numbers bigint[];
     rooms bigint[];
     one record;
@@ -128,23 +130,17 @@ DECLARE
 BEGIN
     passed := '{}';
     back := '{}';
-    PERFORM penstock.make_gates((
-        SELECT jsonb_agg(entry)
-        FROM penstock.lease JOIN penstock.job ON job.id = lease.id
-        CROSS JOIN LATERAL jsonb_array_elements(job.gates::jsonb) AS entry
-        WHERE lease.token = ANY (tokens)
-    ));
-    numbers := ARRAY (
-        SELECT gate.gate FROM penstock.gate
-        WHERE gate.name IN (
-            SELECT entry ->> 0
-            FROM penstock.lease JOIN penstock.job ON job.id = lease.id
-            CROSS JOIN LATERAL jsonb_array_elements(job.gates::jsonb) AS entry
-            WHERE lease.token = ANY (tokens)
-        )
-        ORDER BY gate.gate
-        FOR UPDATE
-    );
+    SELECT jsonb_agg(entry), array_agg(DISTINCT entry ->> 0) INTO needed, names
+    FROM penstock.lease JOIN penstock.job ON job.id = lease.id
+    CROSS JOIN LATERAL jsonb_array_elements(job.gates::jsonb) AS entry
+    WHERE lease.token = ANY (tokens);
+    LOOP  -- One that was there may be forgotten by somebody else before it is locked: then it is made again.
+        PERFORM penstock.make_gates(needed);
+        numbers := ARRAY (
+            SELECT gate.gate FROM penstock.gate WHERE gate.name = ANY (names) ORDER BY gate.gate FOR UPDATE
+        );
+        EXIT WHEN cardinality(numbers) = coalesce(cardinality(names), 0);
+    END LOOP;
     PERFORM penstock.forget_starts(numbers, us);
     rooms := ARRAY (SELECT penstock.room(number) FROM unnest(numbers) WITH ORDINALITY AS row (number, nth) ORDER BY nth);
     FOR one IN

@@ -28,7 +28,7 @@ unsure AS MATERIALIZED (
         (SELECT count(*) FROM new) >= %(flood)s::bigint AS flooded,
         CASE WHEN EXISTS (SELECT 1 FROM new) THEN (SELECT count(*) FROM penstock.lane) > %(known)s::bigint ELSE false END
             AS strange,
-        (SELECT number FROM penstock.order_number) IS DISTINCT FROM %(orders)s::bigint AS ordered
+        (SELECT number FROM penstock.order_number WHERE id = 1) IS DISTINCT FROM %(orders)s::bigint AS ordered
 ),
 want AS MATERIALIZED (
     SELECT DISTINCT ON (lane) lane, due_at, id, priority

@@ -5,4 +5,4 @@ SELECT
     EXISTS (SELECT 1 FROM penstock.waiting WHERE xid >= %(upto)s::text::xid8)
     OR EXISTS (SELECT 1 FROM penstock.waiting WHERE xid = ANY (%(open)s::text[]::xid8[]))
     OR EXISTS (SELECT 1 FROM penstock.lease WHERE cancel),
-    (SELECT number FROM penstock.order_number)
+    (SELECT number FROM penstock.order_number WHERE id = 1)

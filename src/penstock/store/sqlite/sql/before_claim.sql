@@ -5,5 +5,5 @@ SELECT
     (SELECT min(expires_at) FROM penstock_ttl),
     (SELECT coalesce(max(lane), 0) FROM penstock_lane),
     (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'penstock_lease'),
-    (SELECT number FROM penstock_order_number),
+    (SELECT number FROM penstock_order_number WHERE id = 1),
     (SELECT min(wake_at) FROM penstock_gate WHERE wake_at IS NOT NULL)

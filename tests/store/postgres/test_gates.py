@@ -1,0 +1,70 @@
+"""Limits and others at work at the same time: whoever comes first, no job gets lost between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from penstock.domain.gates import Gate
+from penstock.domain.job import State
+from tests.store.postgres.rivals import RivalWorld, new_world
+
+KEY = Gate("key:a", 1, None, "key:a")
+
+
+@pytest.fixture
+def world() -> Iterator[RivalWorld]:
+    with new_world() as world:
+        yield world
+
+
+@pytest.fixture
+def session(world: RivalWorld) -> int:
+    return world.register()
+
+
+def add(world: RivalWorld, count: int = 1) -> list[str]:
+    jobs = [msgspec.structs.replace(world.new_job(), gates=(KEY,)) for _ in range(count)]
+    return [new.id for new in world.enqueue(*jobs)]
+
+
+def test_a_gate_that_is_forgotten_while_a_claim_waits_for_it_is_made_again(world: RivalWorld, session: int) -> None:
+    (first,) = add(world)
+    with world.rival() as rival:
+        rival.execute("DELETE FROM gate WHERE name = 'key:a'")
+        claiming = world.start_behind(rival, lambda: world.claim(session))
+        rival.commit()
+        (held,) = claiming.result(30)
+    (second,) = add(world)
+    assert (held.id, world.claim(session)) == (first, [])
+    world.complete(held)
+    assert [claim.id for claim in world.claim(session)] == [second]
+
+
+def test_a_job_that_is_parked_while_its_place_becomes_free_is_let_through(world: RivalWorld, session: int) -> None:
+    """The end of the one that holds the key is stored and not yet committed when the other is turned away."""
+    _, second = add(world, 2)
+    (held,) = world.claim(session)
+    with world.rival() as rival:
+        rival.execute(f"DELETE FROM lease WHERE token = {held.token}")
+        assert world.claim(session) == [], "for all others, the key is still held"
+        rival.execute(f"DELETE FROM hold WHERE token = {held.token}")
+        rival.execute("UPDATE gate SET wake_at = 0")
+        rival.commit()
+    assert [claim.id for claim in world.claim(session)] == [second]
+
+
+def test_two_claims_at_once_do_not_both_pass(world: RivalWorld, session: int) -> None:
+    add(world, 1)
+    with world.rival() as rival:
+        rival.execute("SELECT 1 FROM gate WHERE name = 'key:a' FOR UPDATE")
+        other = world.register("other")
+        (job,) = add(world, 1)
+        claims = [world.start_behind(rival, lambda: world.claim(session))]
+        claims.append(world.start_behind(rival, lambda: world.claim(other)))
+        rival.commit()
+        found = [claim for future in claims for claim in future.result(30)]
+    assert len(found) == 1
+    assert world.state(job) in (State.BLOCKED, State.CLAIMED)
