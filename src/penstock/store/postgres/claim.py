@@ -101,6 +101,13 @@ class Seen:
             found = self._eligible[key] = Eligible(len(self.lanes), lanes, plain, scarce)
         return found
 
+    def go_on(self, lane: int, due: int | None, id_: str) -> None:
+        """Remember where a lane goes on; nothing is left in one without a moment."""
+        if due is None:
+            self.first.pop(lane, None)
+        else:
+            self.first[lane] = (due, id_)
+
     def place(self, lane: int) -> tuple[int, int, str]:
         """Where the first job of a lane stands in the order."""
         return -self.lanes[lane].priority, *self.first[lane]
@@ -175,16 +182,22 @@ def _claim_what_fits(
 def _fitting(seen: Seen, eligible: Eligible, room: Room) -> Steps[list[int]]:
     """The lanes of which a job fits now. What one that does not waits for is kept if it was passed over for long."""
     fitting = [lane for lane in eligible.scarce if room.fits(seen.lanes[lane])]
-    others = [lane for lane in eligible.scarce if lane not in fitting]
-    if not any(_is_overdue(seen, lane) for lane in others):
+    overdue = [lane for lane in eligible.scarce if lane not in fitting and _is_overdue(seen, lane)]
+    if not overdue:
         return fitting
-    yield from _look_at_all(seen)  # Somebody may have taken it meanwhile.
-    for lane in others:
+    yield from _look_into(seen, overdue)  # Somebody may have taken it meanwhile.
+    for lane in overdue:
         if _is_overdue(seen, lane):
             room.hold_for(seen.lanes[lane], seen.place(lane))
     if not room.holding:
         return fitting
     return [lane for lane in fitting if lane in seen.first and room.allows(seen.lanes[lane], seen.place(lane))]
+
+
+def _look_into(seen: Seen, lanes: list[int]) -> Steps[None]:
+    dues, ids = zip(*(seen.first[lane] for lane in lanes), strict=True)
+    for lane, due, id_ in (yield from run("heads_of", lanes=lanes, dues=list(dues), ids=list(ids))):
+        seen.go_on(lane, due, id_)
 
 
 def _is_overdue(seen: Seen, lane: int) -> bool:
@@ -258,10 +271,7 @@ def _claim(
     for lane, due, id_ in zip(new or (), new_dues or (), new_ids or (), strict=True):
         seen.first[lane] = min((due, id_), seen.first.get(lane, (due, id_)))
     for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True):
-        if due is None:
-            seen.first.pop(lane, None)
-        else:
-            seen.first[lane] = (due, id_)
+        seen.go_on(lane, due, id_)
     yield from _expire(seen, overdue, now)
     firsts = [seen.first[lane][0] for lane in eligible if lane in seen.first]
     learnt = bool(new) or [seen.first.get(lane) for lane in active] != positions
