@@ -7,6 +7,7 @@ transaction that inserted it. See docs/decisions/0011-postgres-storage.md.
 
 from __future__ import annotations
 
+import sys
 import time
 from heapq import nsmallest
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ LANES_MIN = 8
 SHARE_MIN = 4
 JOBS_MAX = 1000  # As the statement says.
 ROUNDS_MAX = 100
+LAST_PLACE = (sys.maxsize, 0, "")
 PASSED_OVER_US = int(PASSED_OVER_SECONDS_MAX * MICROSECONDS)
 
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -109,8 +111,8 @@ class Seen:
             self.first[lane] = (due, id_)
 
     def place(self, lane: int) -> tuple[int, int, str]:
-        """Where the first job of a lane stands in the order."""
-        return -self.lanes[lane].priority, *self.first[lane]
+        """Where the first job of a lane stands in the order; last of all, if none is known."""
+        return (-self.lanes[lane].priority, *self.first[lane]) if lane in self.first else LAST_PLACE
 
     def adapt(self, limit: int, jobs: list[Claim], narrow: bool) -> bool:
         """Look into more lanes when those left out held jobs up, and into fewer when few gave all that was asked for.
@@ -153,7 +155,10 @@ def _claim_more(seen: Seen, claim: ClaimJobs, room: Room, limit: int) -> Steps[t
     eligible = seen.eligible(claim)
     if not eligible.scarce:
         return (yield from _claim(seen, claim.session, limit, eligible.all))
+    known = [lane for lane in eligible.scarce if lane in seen.first]
     claimed, again = yield from _claim_what_fits(seen, claim.session, limit, eligible, room)
+    # What had to be left out because nothing was known of its turn may now be claimed.
+    again = again or (room.holding and any(lane in seen.first and lane not in known for lane in eligible.scarce))
     later = [seen.first[lane][0] for lane in eligible.all if lane in seen.first]
     due = min((due for due in later if due > claimed.claimed_at), default=None)
     return Claimed(claimed.jobs, claimed.claimed_at, due), again
@@ -191,7 +196,7 @@ def _fitting(seen: Seen, eligible: Eligible, room: Room) -> Steps[list[int]]:
             room.hold_for(seen.lanes[lane], seen.place(lane))
     if not room.holding:
         return fitting
-    return [lane for lane in fitting if lane in seen.first and room.allows(seen.lanes[lane], seen.place(lane))]
+    return [lane for lane in fitting if room.allows(seen.lanes[lane], seen.place(lane))]
 
 
 def _look_into(seen: Seen, lanes: list[int]) -> Steps[None]:
