@@ -7,7 +7,6 @@ transaction that inserted it. See docs/decisions/0011-postgres-storage.md.
 
 from __future__ import annotations
 
-import sys
 import time
 from heapq import nsmallest
 from typing import Any, NamedTuple
@@ -32,7 +31,6 @@ LANES_MIN = 8
 SHARE_MIN = 4
 JOBS_MAX = 1000  # As the statement says.
 ROUNDS_MAX = 100
-LAST_PLACE = (sys.maxsize, 0, "")
 PASSED_OVER_US = int(PASSED_OVER_SECONDS_MAX * MICROSECONDS)
 
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -111,8 +109,8 @@ class Seen:
             self.first[lane] = (due, id_)
 
     def place(self, lane: int) -> tuple[int, int, str]:
-        """Where the first job of a lane stands in the order; last of all, if none is known."""
-        return (-self.lanes[lane].priority, *self.first[lane]) if lane in self.first else LAST_PLACE
+        """Where the first job of a lane stands in the order."""
+        return -self.lanes[lane].priority, *self.first[lane]
 
     def adapt(self, limit: int, jobs: list[Claim], narrow: bool) -> bool:
         """Look into more lanes when those left out held jobs up, and into fewer when few gave all that was asked for.
@@ -155,10 +153,11 @@ def _claim_more(seen: Seen, claim: ClaimJobs, room: Room, limit: int) -> Steps[t
     eligible = seen.eligible(claim)
     if not eligible.scarce:
         return (yield from _claim(seen, claim.session, limit, eligible.all))
-    known = [lane for lane in eligible.scarce if lane in seen.first]
+    if any(_is_passed_over(seen, lane, room) for lane in eligible.scarce):
+        learnt = yield from _set_aside(seen, claim.session, eligible, room)
+        if learnt:
+            return Claimed([], seen.now, None), True
     claimed, again = yield from _claim_what_fits(seen, claim.session, limit, eligible, room)
-    # What had to be left out because nothing was known of its turn may now be claimed.
-    again = again or (room.holding and any(lane in seen.first and lane not in known for lane in eligible.scarce))
     later = [seen.first[lane][0] for lane in eligible.all if lane in seen.first]
     due = min((due for due in later if due > claimed.claimed_at), default=None)
     return Claimed(claimed.jobs, claimed.claimed_at, due), again
@@ -168,7 +167,7 @@ def _claim_what_fits(
     seen: Seen, session: int, limit: int, eligible: Eligible, room: Room
 ) -> Steps[tuple[Claimed, bool]]:
     """First no more than surely fits, in order; then of what needs nothing, up to the next that needs something."""
-    fitting = yield from _fitting(seen, eligible, room)
+    fitting = [lane for lane in eligible.scarce if room.fits(seen.lanes[lane]) and _is_allowed(seen, lane, room)]
     if not fitting:
         return (yield from _claim(seen, session, limit, eligible.plain))
     surely = 1 if room.holding else room.surely(seen.lanes[lane] for lane in fitting)
@@ -184,29 +183,37 @@ def _claim_what_fits(
     return Claimed(claimed.jobs + more.jobs, more.claimed_at, None), True
 
 
-def _fitting(seen: Seen, eligible: Eligible, room: Room) -> Steps[list[int]]:
-    """The lanes of which a job fits now. What one that does not waits for is kept if it was passed over for long."""
-    fitting = [lane for lane in eligible.scarce if room.fits(seen.lanes[lane])]
-    overdue = [lane for lane in eligible.scarce if lane not in fitting and _is_overdue(seen, lane)]
-    if not overdue:
-        return fitting
-    yield from _look_into(seen, overdue)  # Somebody may have taken it meanwhile.
-    for lane in overdue:
-        if _is_overdue(seen, lane):
-            room.hold_for(seen.lanes[lane], seen.place(lane))
-    if not room.holding:
-        return fitting
-    return [lane for lane in fitting if room.allows(seen.lanes[lane], seen.place(lane))]
+def _is_passed_over(seen: Seen, lane: int, room: Room) -> bool:
+    """Whether the first job of a lane does not fit and was due for too long."""
+    overdue = lane in seen.first and seen.first[lane][0] <= seen.now - PASSED_OVER_US
+    return overdue and not room.fits(seen.lanes[lane])
 
 
-def _look_into(seen: Seen, lanes: list[int]) -> Steps[None]:
-    dues, ids = zip(*(seen.first[lane] for lane in lanes), strict=True)
-    for lane, due, id_ in (yield from run("heads_of", lanes=lanes, dues=list(dues), ids=list(ids))):
+def _is_allowed(seen: Seen, lane: int, room: Room) -> bool:
+    return not room.holding or (lane in seen.first and room.allows(seen.lanes[lane], seen.place(lane)))
+
+
+def _set_aside(seen: Seen, session: int, eligible: Eligible, room: Room) -> Steps[bool]:
+    """Hold what a job needs that was passed over for too long, if it is still there. True when lanes were learnt of.
+
+    To keep to the order it must be known where the lanes go on: what is new, and what others have taken meanwhile.
+    """
+    known = len(seen.lanes)
+    yield from _claim(seen, session, 0, eligible.all)
+    if len(seen.lanes) != known:
+        return True
+    lanes = [lane for lane in eligible.scarce if lane in seen.first]
+    for lane, due, id_ in (yield from run(
+        "heads_of",
+        lanes=lanes,
+        dues=[seen.first[lane][0] for lane in lanes],
+        ids=[seen.first[lane][1] for lane in lanes],
+    )):  # fmt: skip
         seen.go_on(lane, due, id_)
-
-
-def _is_overdue(seen: Seen, lane: int) -> bool:
-    return lane in seen.first and seen.first[lane][0] <= seen.now - PASSED_OVER_US
+    for lane in lanes:
+        if _is_passed_over(seen, lane, room):
+            room.hold_for(seen.lanes[lane], seen.place(lane))
+    return False
 
 
 def _look_at_all(seen: Seen) -> Steps[None]:
