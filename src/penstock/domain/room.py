@@ -70,8 +70,11 @@ class Room:
     # What was passed over for too long
 
     def hold_for(self, lane: Needs, place: Place) -> None:
-        """This job has waited for too long. If it lacks something and none before it does, set aside what it needs."""
-        if not self._has(lane.resources) and (self._held is None or place < self._held[0]):
+        """This job has waited for too long. Set aside what it needs, if nothing but resources keeps it from being taken
+        and it is the first such job.
+        """
+        lacks = self._cap_left(lane) > 0 and not self._has(lane.resources)
+        if lacks and (self._held is None or place < self._held[0]):
             self._held = place, lane.resources
 
     @property

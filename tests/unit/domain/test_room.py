@@ -88,7 +88,7 @@ def test_it_is_set_aside_for_the_first_of_them() -> None:
 def test_nothing_is_kept_for_a_job_that_fits_or_whose_type_is_at_its_limit() -> None:
     room = Room(Resources(cpu=4, memory="1Gi"), (Cap(("few",), 0),))
     room.hold_for(BIG, (0, 5, "big"))
-    room.hold_for(Lane("few"), (0, 5, "few"))
+    room.hold_for(Lane("few", Resources(cpu=9)), (0, 5, "few"))
     assert not room.holding
 
 
