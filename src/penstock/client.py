@@ -14,14 +14,27 @@ import msgspec
 
 from penstock.domain import errors
 from penstock.domain.clock import Clock
+from penstock.domain.gates import Gate, gates_of
 from penstock.domain.ids import IdSource, check_id
 from penstock.domain.job import FINAL, Job, State
 from penstock.domain.options import DEFAULTS, Options, check_name, make_options
-from penstock.domain.payload import check_plain, encode_json, from_plain
+from penstock.domain.pauses import PauseKind
+from penstock.domain.payload import check_plain, decode_json, encode_json, from_plain
 from penstock.domain.registry import Declaration, Registry
 from penstock.store.call import Call
 from penstock.store.contract import Store
-from penstock.store.params import CancelJob, Cancelled, Enqueued, EnqueueJobs, JobSpec, NewJob, job_spec
+from penstock.store.params import (
+    CancelJob,
+    Cancelled,
+    Enqueued,
+    EnqueueJobs,
+    JobSpec,
+    NewJob,
+    PauseWork,
+    ResumeWork,
+    Switched,
+    job_spec,
+)
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -38,6 +51,7 @@ class JobCall(msgspec.Struct, Generic[R_co], frozen=True, gc=False):
     spec: JobSpec
     job_id: str | None = None
     result_type: Any = None
+    gates: tuple[Gate, ...] = ()
 
     @property
     def type(self) -> str:
@@ -73,7 +87,7 @@ class Client:
         """A checked call of a declared type."""
         signature = declaration.signature
         payload = signature.encode(declaration.name, signature.bind(declaration.name, args, kwargs))
-        return JobCall(payload, spec, job_id, declaration.result_type)
+        return JobCall(payload, spec, job_id, declaration.result_type, _gates(spec, payload, declaration))
 
     def call_by_name(
         self, name: str, payload: Mapping[str, Any], given: dict[str, Any], types: dict[str, Options]
@@ -89,18 +103,23 @@ class Client:
             text = encode_json(payload, f"the payload of {name}")
             check_plain(dict(payload), f"the payload of {name}")
             options = enqueue_options(types.get(name, DEFAULTS), given)
-            return JobCall(text, job_spec(name, options), options.job_id)
+            spec = job_spec(name, options)
+            return JobCall(text, spec, options.job_id, None, _gates(spec, text, None))
         text = declaration.signature.encode(name, dict(payload))
         options = enqueue_options(declaration.options, given)
-        return JobCall(text, job_spec(declaration.name, options), options.job_id, declaration.result_type)
+        spec = job_spec(declaration.name, options)
+        return JobCall(text, spec, options.job_id, declaration.result_type, _gates(spec, text, declaration))
 
     def new_jobs(self, calls: Sequence[JobCall[Any]]) -> list[NewJob]:
         ids = self._ids.next_ids(len(calls))
-        return [NewJob(call.job_id or new_id, call.payload, call.spec) for call, new_id in zip(calls, ids, strict=True)]
+        return [
+            NewJob(call.job_id or new_id, call.payload, call.spec, call.gates)
+            for call, new_id in zip(calls, ids, strict=True)
+        ]
 
     def follow_up(self, call: JobCall[Any], parent: str) -> NewJob:
         spec = msgspec.structs.replace(call.spec, parent=parent)
-        return NewJob(call.job_id or self._ids.next_id(), call.payload, spec)
+        return NewJob(call.job_id or self._ids.next_id(), call.payload, spec, call.gates)
 
     # Enqueueing
 
@@ -153,6 +172,22 @@ class Client:
             )
         declaration = self._registry.find(job.type)
         return JobHandle(job.id, False, self, declaration.result_type if declaration else None)
+
+    # Pausing
+
+    def pause(self, kind: PauseKind, name: str, reason: str | None, by: str, force: bool) -> Call[list[Switched]]:
+        force = force or self._declares(kind, name)
+        return self.store.pause_work(PauseWork(kind=kind, names=(name,), actor=by, reason=reason, force=force))
+
+    def resume(self, kind: PauseKind, name: str, by: str) -> Call[list[Switched]]:
+        force = self._declares(kind, name)
+        return self.store.resume_work(ResumeWork(kind=kind, names=(name,), actor=by, force=force))
+
+    def _declares(self, kind: PauseKind, name: str) -> bool:
+        """What this program declares is known to it, also before a worker has told the store."""
+        if kind == "type":
+            return self._registry.find(name) is not None
+        return any(declaration.options.queue == name for declaration in self._registry)
 
 
 class JobHandle(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False):
@@ -256,15 +291,14 @@ class _Waiting:
         return self._pause if self._end is None else max(0.0, min(self._pause, self._end - time.monotonic()))
 
 
-def checked_options(base: Options, given: dict[str, Any]) -> Options:
-    """Options that this version enforces. A limit that nobody would keep is refused, never ignored."""
-    options = make_options(base, **given)
-    for name in ("rate_limit", "limit"):
-        if getattr(options, name) is not None:
-            raise errors.ConfigError(
-                f"{name}= is not enforced by this version of penstock, so it is refused rather than ignored; remove it"
-            )
-    return options
+def _gates(spec: JobSpec, payload: str, declaration: Declaration | None) -> tuple[Gate, ...]:
+    """The limits that the job is under, their keys filled from its payload; defaults of the handler count too."""
+    if spec.limit is None and spec.rate_limit is None:
+        return ()
+    what = f"the payload of {spec.type}"
+    if declaration is not None:
+        payload = encode_json(declaration.signature.decode(payload), what)
+    return gates_of(spec, decode_json(payload), what)
 
 
 def enqueue_options(base: Options, given: dict[str, Any]) -> Options:
@@ -272,7 +306,7 @@ def enqueue_options(base: Options, given: dict[str, Any]) -> Options:
     for name in ("no_worker", "worker_concurrency"):
         if name in given:
             raise errors.ConfigError(f"{name}= is an option of the job's type, not of one enqueue; give it to @app.job")
-    return checked_options(base, given)
+    return make_options(base, **given)
 
 
 def refuse_in_loop(name: str, instead: str) -> None:

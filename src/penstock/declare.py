@@ -7,10 +7,10 @@ import typing
 from collections.abc import Callable, Iterable, Sequence as SequenceABC
 from typing import Any, TypeVar
 
-from penstock.client import checked_options
 from penstock.domain.duration import Duration, parse_duration
 from penstock.domain.errors import ConfigError
-from penstock.domain.options import Options
+from penstock.domain.gates import check_key
+from penstock.domain.options import Options, make_options
 from penstock.domain.registry import Batching, Declaration, Runner
 from penstock.domain.signature import (
     POSITIONAL,
@@ -44,11 +44,12 @@ def declare_function(
             f"{function.__qualname__} takes a BatchContext: declare it with @app.batch_job, or take Context"
         )
     wants_context = _first_is(function, Context)
+    signature = signature_of(function, skip_first=wants_context)
     return Declaration(
         name=name or function.__name__,
         function=function,
-        signature=signature_of(function, skip_first=wants_context),
-        options=checked_options(defaults, options),
+        signature=signature,
+        options=_options(defaults, options, frozenset(signature.names)),
         wants_context=wants_context,
         is_async=inspect.iscoroutinefunction(function),
         runner=_runner(function, runner),
@@ -77,7 +78,7 @@ def declare_batch(
         name=name or function.__name__,
         function=function,
         signature=shape_of_one(function, "item", _item_type(function, wants_context)),
-        options=checked_options(defaults, options),
+        options=_options(defaults, options, None),
         wants_context=wants_context,
         is_async=inspect.iscoroutinefunction(function),
         runner=_runner(function, runner),
@@ -111,7 +112,7 @@ def declare_handler(
         name=name or kind.__name__,
         function=process,
         signature=shape_of_one(process, parameters[1].name, hints.get(parameters[1].name, data)),
-        options=checked_options(defaults, options),
+        options=_options(defaults, options, None),
         wants_context=True,
         is_async=inspect.iscoroutinefunction(process),
         runner=_runner(process, runner),
@@ -120,6 +121,15 @@ def declare_handler(
         hooks=handler,
         hooked=_hooked(kind),
     )
+
+
+def _options(defaults: Options, given: dict[str, Any], parameters: frozenset[str] | None) -> Options:
+    """Checked, with the keys of limits against the handler's parameters, where those are known."""
+    options = make_options(defaults, **given)
+    for limit in (options.limit, options.rate_limit):
+        if limit is not None:
+            check_key(limit.key, parameters)
+    return options
 
 
 def new_handler(kind: type[Handler[Any, Any]]) -> Handler[Any, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from penstock import Fixed
+from penstock import Concurrency, Fixed, RateLimit
 
 BACKOFF_SECONDS = 0.05
 PATIENT_ATTEMPTS = 50
@@ -19,6 +19,10 @@ FAILING_ATTEMPTS = 3
 FAIL_SHARE, POISON_SHARE = 0.10, 0.02
 MS_MIN, MS_MAX = 5, 50
 PARCEL_MAX = 5
+KEYS = {"shop-1": 1, "shop-2": 1, "shop-3": 1, "shop-4": 2, "shop-5": 3}
+KEY_SHARE = 0.2
+RATE = RateLimit("api", 10, per="500ms")
+RATE_SHARE = 0.15
 
 LOAD_TYPES = ["plain", "exact", "exact_thread", "shaky", "broken"]
 """What workers take unless a fault asks for more: handlers in processes need child processes."""
@@ -42,10 +46,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ending: Ending = "completed"
     parcel: int = 0
     ordered: bool = False
+    key: str | None = None
+    rated: bool = False
 
     def given(self) -> dict[str, Any]:
         """The options of its enqueue."""
-        return {"id": self.id, "attempts": self.attempts, "backoff": Fixed(BACKOFF_SECONDS)}
+        limits = {"limit": Concurrency(self.key, KEYS[self.key])} if self.key is not None else {}
+        rate = {"rate_limit": RATE} if self.rated else {}
+        return {"id": self.id, "attempts": self.attempts, "backoff": Fixed(BACKOFF_SECONDS), **limits, **rate}
 
 
 def new_id(dice: Random) -> str:
@@ -61,8 +69,13 @@ def standard_load(dice: Random, jobs: int) -> list[Plan]:
         ordered = dice.random() < 0.3
         together = min(dice.choice((1, 1, 1, PARCEL_MAX)), jobs - len(plans))
         found = [_any_job(dice) for _ in range(together)]
-        plans += [msgspec.structs.replace(plan, parcel=parcel, ordered=ordered) for plan in found]
+        plans += [msgspec.structs.replace(plan, parcel=parcel, ordered=ordered, **_limits(dice)) for plan in found]
     return plans
+
+
+def _limits(dice: Random) -> dict[str, Any]:
+    key = dice.choice(sorted(KEYS)) if dice.random() < KEY_SHARE else None
+    return {"key": key, "rated": dice.random() < RATE_SHARE}
 
 
 def _any_job(dice: Random) -> Plan:

@@ -18,11 +18,11 @@ from penstock.store.params import Count
 from tests.chaos.actors import Actor, Broken, until
 from tests.chaos.cast import Cast
 from tests.chaos.figures import Figures
-from tests.chaos.load import AT_LEAST_ONCE, EXACT, Plan, standard_load
+from tests.chaos.load import AT_LEAST_ONCE, EXACT, KEYS, RATE, Plan, standard_load
 from tests.chaos.places import Place, prepare
 from tests.chaos.sizes import Size
 from tests.checker.recording import Log, RecordingStore
-from tests.checker.rules import Bounds
+from tests.checker.rules import Bounds, Rate
 from tests.postgres.processes import suspend_all
 
 DRAIN_SECONDS = 90.0
@@ -47,7 +47,11 @@ class Stage(Cast):
         self.app = App(self.recorded)
         """What the harness itself asks for goes into the histories too; what it only looks at, does not."""
         self.bounds = Bounds(
-            pickup_us=int((size.bound + LATE_SECONDS) * MICROSECONDS), once=EXACT, at_least_once=AT_LEAST_ONCE
+            pickup_us=int((size.bound + LATE_SECONDS) * MICROSECONDS),
+            once=EXACT,
+            at_least_once=AT_LEAST_ONCE,
+            key_limits=KEYS,
+            rates={RATE.key: Rate(RATE.requests, int(RATE.per * MICROSECONDS))},
         )
         self.figures = Figures()
         self.healing: list[Callable[[], None]] = []
@@ -107,9 +111,15 @@ class Stage(Cast):
         actor.kill()
         self.log.killed(actor.name)
 
-    def pause(self, actor: Actor) -> None:
-        """Stop it, but not while it holds a lock that others need: what is between two statements keeps its locks."""
-        until(lambda: self._stopped(actor), f"{actor.name} stands still without a lock")
+    def pause(self, actor: Actor, anywhere: bool = False) -> None:
+        """Stop it, but not while it holds a lock that others need: what is between two statements keeps its locks.
+
+        `anywhere` does not care, for a moment that is short enough.
+        """
+        if anywhere:
+            suspend_all([actor.pid])
+        else:
+            until(lambda: self._stopped(actor), f"{actor.name} stands still without a lock")
         actor.paused = True
         self.log.paused(actor.name)
 

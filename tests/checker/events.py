@@ -273,6 +273,7 @@ _TOLD: dict[str, type[Event]] = {
     "expire": Event,
     "fail_unroutable": TakenTold,
     "mark": Event,
+    "tend": Event,
     "lead": LeadTold,
     "duty": Event,
 }

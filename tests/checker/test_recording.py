@@ -42,7 +42,8 @@ from tests.worker.fakes import Answer
 
 PASSED_ON = {
     "transaction", "atransaction", "read_signals", "list_workers", "read_types", "listen", "read_job", "list_jobs",
-    "count_jobs", "count_waiting", "read_history", "version", "list_dead", "address", "info", "read_clock",
+    "count_jobs", "count_waiting", "read_history", "version", "pause_work", "resume_work", "list_pauses",
+    "count_open", "drain_worker", "resize_worker", "list_dead", "address", "info", "read_clock",
     "check_store", "migration_status", "migration_sql", "migrate", "close",
 }  # fmt: skip
 """What changes nothing that a rule looks at, or is recorded in another way."""

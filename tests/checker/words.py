@@ -26,13 +26,15 @@ class Words:
 
 
 def job_asked(job: p.NewJob) -> JobAsked:
-    """Keys of concurrency and rate limits are not stored with jobs yet, so they are not seen here."""
     policy, unique = decode_policy(job.spec.policy), job.spec.unique
+    keys = {gate.name.partition(":")[0]: gate.key for gate in job.gates}
     return JobAsked(
         id=job.id,
         type=job.spec.type,
         max_attempts=policy.attempts,
         unique=None if unique is None else UniqueAsked(unique.key, unique.per),
+        key=keys.get("key"),
+        rate=keys.get("rate"),
         ttl=job.spec.ttl,
         remove_on_complete=policy.remove_on_complete,
         remove_on_fail=policy.remove_on_fail,
@@ -108,6 +110,7 @@ WORDS: dict[str, Words] = {
     "age_jobs": Words("age"),
     "fail_unroutable": Words("fail_unroutable", told=lambda params, jobs, *_: {"jobs": tuple(jobs)}),
     "mark_workers": Words("mark"),
+    "tend_gates": Words("tend"),
     "cancel_job": Words(
         "cancel",
         lambda params, _: {"id": params.id},

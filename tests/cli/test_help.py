@@ -8,8 +8,11 @@ import pytest
 from penstock.cli.commands import COMMANDS
 from tests.cli.conftest import Call, Shell
 
-GROUPS = {"jobs": ["list", "show", "cancel", "retry", "watch"], "dead": ["list", "show", "retry", "purge"]}
-LEAVES = [[name] for name in COMMANDS if name not in GROUPS] + [
+GROUPS = {
+    "jobs": ["list", "show", "cancel", "retry", "watch"], "dead": ["list", "show", "retry", "purge"],
+    "queues": ["pause", "resume", "drain"], "workers": ["drain", "resize"],
+}  # fmt: skip
+LEAVES = [[name] for name in COMMANDS if name not in ("jobs", "dead")] + [
     [g, leaf] for g, leaves in GROUPS.items() for leaf in leaves
 ]
 

@@ -172,3 +172,52 @@ def test_whatever_the_host_is_called_the_id_is_a_name(monkeypatch: pytest.Monkey
     monkeypatch.setattr(socket, "gethostname", lambda: host)
     made = make_settings().worker_id
     assert re.fullmatch(rf"[^\s/\x1b]{{1,100}}-{os.getpid()}-[0-9a-f]{{8}}", made)
+
+
+# Orders
+
+
+def test_a_worker_is_drained_and_shown_so(call: Call, register: Register) -> None:
+    register("web-1")
+    outcome = call("workers", "drain", "web-1")
+    assert (outcome.code, "web-1 claims no more" in outcome.out) == (0, True)
+    assert rows(call("workers").out)[0]["status"] == "draining"
+    assert call("workers", "drain", "web-1").out == "web-1 is draining already; nothing was changed\n"
+    assert call("workers", "drain", "web-1", "--json").json == {"worker": "web-1", "changed": False}
+
+
+def test_a_worker_is_resized_and_shown_so(call: Call, register: Register) -> None:
+    register("web-1")
+    assert call("workers", "resize", "web-1", "20").out == "web-1 has 20 slots now, it had 5\n"
+    assert rows(call("workers").out)[0]["slots"] == "20"
+    assert call("workers", "resize", "web-1", "1", "--json").json == {"worker": "web-1", "slots": 1, "before": 20}
+
+
+@pytest.mark.parametrize("words", [["drain", "wbe"], ["resize", "wbe", "3"]])
+def test_an_unknown_worker_is_an_error_that_names_those_alive(
+    call: Call, register: Register, app: App, words: list[str]
+) -> None:
+    register("web-2")
+    end(app, register("web-1"))
+    outcome = call("workers", *words)
+    assert outcome.code == 1
+    assert "no worker has the id 'wbe' in this store; alive are: web-2" in outcome.err
+    assert "the worker 'web-1' has ended" in call("workers", "drain", "web-1").err
+
+
+@pytest.mark.parametrize("slots", ["0", "10001", "many"])
+def test_slots_that_no_worker_can_have_are_usage_errors(call: Call, register: Register, slots: str) -> None:
+    register("web-1")
+    assert call("workers", "resize", "web-1", slots).code == 2
+    assert rows(call("workers").out)[0]["slots"] == "5"
+
+
+def test_a_running_worker_heeds_what_it_is_told(shell: Shell, project: Path) -> None:
+    store = ("--store", "sqlite:///jobs.db")
+    worker = shell.start("worker", "tasks:app", "--id", "mine", "--concurrency", "3")
+    worker.wait_for("started")
+    assert shell.run("workers", "resize", "mine", "7", *store).code == 0
+    worker.wait_for("resized from 3 to 7 slots")
+    assert shell.run("workers", "drain", "mine", *store).code == 0
+    ended = worker.end()
+    assert (ended.code, "told to drain" in ended.out + ended.err) == (0, True)

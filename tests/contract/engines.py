@@ -16,7 +16,7 @@ from tests.postgres.server import shared
 
 TABLES = (
     "job", "waiting", "lease", "outcome", "history", "unique_key", "worker", "job_type", "audit", "lane", "leader",
-    "once",
+    "once", "pause", "gate", "gate_limit", "hold", "permit", "parked",
 )  # fmt: skip
 
 

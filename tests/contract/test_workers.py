@@ -159,8 +159,10 @@ def test_signals_tell_what_was_cancelled_and_what_is_lost(world: World, session:
     world.cancel(second.id)
     world.end(third, Event.RELEASE)
     tokens = [claim.token for claim in (first, second, third)]
-    assert world.store.read_signals(ReadSignals(session, tokens)).wait() == Signals([second.token], [third.token])
-    assert world.store.read_signals(ReadSignals(session, [])).wait() == Signals([], [])
+    assert world.store.read_signals(ReadSignals(session, tokens)).wait() == Signals(
+        [second.token], [third.token], "active", 10
+    )
+    assert world.store.read_signals(ReadSignals(77, [])).wait() == Signals([], [])
 
 
 # Recovery

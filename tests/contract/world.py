@@ -9,6 +9,7 @@ import msgspec
 from penstock.domain.ids import IdSource
 from penstock.domain.job import ErrorInfo, Event, Job, State
 from penstock.domain.options import Policy
+from penstock.domain.pauses import PauseKind
 from penstock.store import params as p
 from penstock.store.contract import Store
 from tests.contract.clock import FakeClock
@@ -120,6 +121,12 @@ class World:
 
     def cancel(self, job_id: str, actor: str = "client") -> p.Cancelled:
         return self.store.cancel_job(p.CancelJob(job_id, actor)).wait()
+
+    def pause(self, kind: PauseKind, *names: str, **fields: Any) -> list[p.Switched]:
+        return self.store.pause_work(p.PauseWork(kind=kind, names=names, **fields)).wait()
+
+    def resume(self, kind: PauseKind, *names: str, **fields: Any) -> list[p.Switched]:
+        return self.store.resume_work(p.ResumeWork(kind=kind, names=names, **fields)).wait()
 
     def dead(self, **fields: Any) -> p.DeadPage:
         return self.store.list_dead(p.ListDead(filter=p.DeadFilter(**fields), limit=1000)).wait()

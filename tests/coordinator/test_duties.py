@@ -5,20 +5,24 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock.coordinator.ageing import Ageing
 from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.duty import Duty
 from penstock.coordinator.expiry import Expiry
+from penstock.coordinator.gates import Gates
 from penstock.coordinator.probes import Probes
 from penstock.coordinator.recovery import Recovery
 from penstock.coordinator.retention import Pruning
 from penstock.coordinator.routing import Routing
 from penstock.coordinator.settings import CoordinatorSettings, Retention
 from penstock.coordinator.start_timeout import StartTimeout
+from penstock.domain.gates import Gate
 from penstock.domain.job import State
 from penstock.domain.options import Options
+from penstock.domain.pauses import PauseKind
 from penstock.store import params as p
 from tests.coordinator.conftest import Scene
 
@@ -55,14 +59,20 @@ def test_every_duty_has_its_interval_from_the_settings(scene: Scene) -> None:
     )  # fmt: skip
     intervals = {type(duty).__name__: duty.interval for duty in (make(scene.store, settings) for make in DUTIES)}
     assert intervals == {
-        "Recovery": 1,
-        "Expiry": 1,
-        "Ageing": 1,
-        "Routing": 1,
-        "StartTimeout": 2,
-        "Probes": 3,
-        "Pruning": 4,
-    }
+        "Recovery": 1, "Expiry": 1, "Gates": 1, "Ageing": 1, "Routing": 1, "StartTimeout": 2, "Probes": 3, "Pruning": 4,
+    }  # fmt: skip
+
+
+def test_jobs_that_nobody_would_let_through_are_let_through(scene: Scene, session: int) -> None:
+    """The one that went ahead expired before anybody took it, and left its place to nobody."""
+    gate = Gate("key:a", 1, None, "key:a")
+    ahead, behind = (msgspec.structs.replace(scene.world.new_job(ttl=1.0), gates=(gate,)) for _ in range(2))
+    scene.world.enqueue(ahead, msgspec.structs.replace(behind, spec=p.JobSpec(type="task")))
+    scene.pass_time(2)
+    scene.world.store.expire_jobs(p.ExpireJobs()).wait()
+    assert (scene.world.state(ahead.id), scene.world.state(behind.id)) == (State.EXPIRED, State.BLOCKED)
+    do(scene, Gates(scene.store, CoordinatorSettings()))
+    assert [claim.id for claim in scene.world.claim(session)] == [behind.id]
 
 
 def test_recovery_goes_on_until_all_is_recovered(
@@ -163,6 +173,22 @@ def test_a_worker_that_can_run_it_is_enough(scene: Scene, session: int) -> None:
     job = scene.world.add(type="hasty")
     do(scene, Routing(scene.store, CoordinatorSettings()), times=3)
     assert scene.world.state(job) is State.PENDING
+
+
+@pytest.mark.parametrize("what", [("queue", "now"), ("type", "hasty")])
+def test_paused_jobs_wait_for_no_worker(
+    scene: Scene, session: int, caplog: pytest.LogCaptureFixture, what: tuple[PauseKind, str]
+) -> None:
+    declare(scene, hasty=Options(no_worker="fail"))
+    scene.world.heartbeat(session, "draining")
+    job = scene.world.add(type="hasty", queue="now")
+    scene.world.pause(*what)
+    duty = Routing(scene.store, CoordinatorSettings(failing_queues=("now",)))
+    do(scene, duty, times=3)
+    assert (scene.world.state(job), caplog.text) == (State.PENDING, "")
+    scene.world.resume(*what)
+    do(scene, duty, times=2)
+    assert scene.world.state(job) is State.DEAD
 
 
 # Ageing

@@ -10,6 +10,13 @@ from tests.docs.pages import ROOT, run_python
 
 EXPECTED = {
     "email_with_retries.py": ["sent to ada@example.org at attempt 3", "dead letter:", "'nobody' is not an address"],
+    "one_job_per_store.py": [
+        "lamps: at most 1 at once",
+        "chairs: at most 1 at once",
+        "shops at the same time: True",
+        "{'completed': 63}",
+    ],
+    "rate_limited_api.py": ["all other work was done after", "of 50 requests", "at most 20 in a second: True"],
     "pools/pools.py": [
         "transcode: 4 completed on media\n", "embed: 4 completed on ml\n", "send_mail: 40 completed on ",
         "media: at most 2 films at once", "ml: at most 1 text at once",

@@ -7,7 +7,7 @@ kept so that a test can show it quickly; `make ablate` looks for the first one.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,8 @@ import msgspec
 
 from penstock.domain.job import Event
 from penstock.store import endings, params as p
-from penstock.store.sqlite import claim, coordinate, enqueue, finish, operate, statements, tx, workers
+from penstock.store.gating import Seen
+from penstock.store.sqlite import claim, coordinate, enqueue, finish, gates, operate, statements, tx, workers
 from penstock.store.sqlite.transaction import SqliteTransaction
 from penstock.store.sqlite.tx import Tx, as_json
 from penstock.worker.finisher import Finisher
@@ -144,19 +145,39 @@ def _lead_for_all(tx: Tx, lead: p.LeadStore) -> p.Leadership:
 coordinate_lead = coordinate.lead_store
 
 
+# Limits
+
+
+def _always_room(tx: Tx, names: Iterable[str], wanted: int = 0) -> dict[str, Seen]:
+    found = _real_read_gates(tx, names, wanted)
+    for one in found.values():
+        one.room = one.most
+    return found
+
+
+_real_read_gates = gates.read_gates
+
+
+def _hold_without_starts(tx: Tx, found: Iterable[Seen], holds: dict[int, list[int]]) -> None:
+    _real_hold(tx, [one for one in found if one.period is None], holds)
+
+
+_real_hold = gates._hold
+
+
 SAFEGUARDS: dict[str, Safeguard] = {
     one.name: one
     for one in (
-        Safeguard("the fence at finish", _finish_by_job, 9),
+        Safeguard("the fence at finish", _finish_by_job, 23),
         Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 4),
-        Safeguard("one job per unique key", _replaced((enqueue, "_held"), by=lambda *_: None), 1),
+        Safeguard("one job per unique key", _replaced((enqueue, "_held"), by=lambda *_: None), 0),
         Safeguard(
             "recovery of lost workers' jobs",
             _replaced((workers, "recover_jobs"), by=lambda *_: p.Recovered([], [])),
             0,
         ),
         Safeguard("a crash costs an attempt", _replaced((workers, "ending_of_lost"), by=_crash_for_free), 0),
-        Safeguard("a release costs none", _replaced((finish, "ending_of"), by=_release_charged), 0),
+        Safeguard("a release costs none", _replaced((finish, "ending_of"), by=_release_charged), 1),
         Safeguard(
             "a cancel wins",
             _without_words(
@@ -170,18 +191,21 @@ SAFEGUARDS: dict[str, Safeguard] = {
                 "record_unfinished",
                 "save_results",
             ),
-            3,
+            1,
         ),
-        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 31),
+        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 118),
         Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
         Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 0),
-        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 4),
+        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 11),
         Safeguard("one leader", _replaced((coordinate, "lead_store"), by=_lead_for_all), 0),
         Safeguard(
             "the check of the leader's term",
             _replaced((coordinate, "check_term"), (workers, "check_term"), (operate, "check_term"), by=lambda *_: None),
-            4,
+            3,
         ),
-        Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
+        Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 2),
+        Safeguard("starts count for a period", _replaced((gates, "_hold"), by=_hold_without_starts), 7),
+        Safeguard("whoever makes room says so", _replaced((gates, "wake_gates"), by=lambda *_: None), 1),
+        Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 1),
     )
 }

@@ -16,6 +16,7 @@ SELECT id, places FROM (
         job.id,
         (SELECT count(*) FROM penstock_ready AS ready WHERE ready.seq = job.seq)
         + (SELECT count(*) FROM penstock_scheduled AS scheduled WHERE scheduled.seq = job.seq)
+        + (SELECT count(*) FROM penstock_parked AS parked WHERE parked.seq = job.seq)
         + (SELECT count(*) FROM penstock_lease AS lease WHERE lease.seq = job.seq)
         + (SELECT count(*) FROM penstock_outcome AS outcome WHERE outcome.seq = job.seq) AS places
     FROM penstock_job AS job

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from penstock import Unique
+from penstock import Concurrency, RateLimit, Unique
 
 UNIQUE_KEYS = 4
+SHOPS = {"shop-0": 1, "shop-1": 1, "shop-2": 2}
+API = RateLimit("api", 5, per="1s")
 BULK_MAX = 6
 
 
@@ -113,12 +115,27 @@ def _unique(random: Random) -> Item:
     return Item("work", {"seconds": random.uniform(0.005, 0.5)}, {"unique": key})
 
 
+def _in_shop(random: Random) -> Item:
+    shop = random.choice(sorted(SHOPS))
+    fails = random.choice([0, 0, 0, 1])
+    return Item(
+        "work", {"seconds": random.uniform(0.005, 0.3), "fails": fails}, {"limit": Concurrency(shop, SHOPS[shop])}
+    )
+
+
+def _request(random: Random) -> Item:
+    options: dict[str, Any] = {"rate_limit": API}
+    if random.random() < 0.3:
+        options["limit"] = Concurrency("shop-0", SHOPS["shop-0"])
+    return Item("work", {"seconds": random.uniform(0.005, 0.1)}, options)
+
+
 def _hasty(random: Random) -> Item:
     return Item("work", {"seconds": random.uniform(0.005, 0.05)}, {"ttl": random.uniform(0.05, 0.5)})
 
 
 KINDS = (
     (_work, 60), (_slow, 8), (_long, 1), (_poison, 2), (_deadly, 1.5), (_stubborn, 1.5), (_chain, 5), (_pay, 8),
-    (_charge, 4), (_careful, 8), (_pack, 6), (_unique, 8), (_hasty, 3),
+    (_charge, 4), (_careful, 8), (_pack, 6), (_unique, 8), (_in_shop, 10), (_request, 8), (_hasty, 3),
 )  # fmt: skip
 """What a job may be, and how often it is that."""

@@ -9,13 +9,15 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.domain.clock import MICROSECONDS
 from tests.checker.check import violations
 from tests.checker.events import to_line
 from tests.checker.history import History
 from tests.checker.report import report
-from tests.checker.rules import Bounds, Case
+from tests.checker.rules import Bounds, Case, Rate
 from tests.simulation.chance import chance_from, quiet
 from tests.simulation.loop import Deadlock, Standstill
+from tests.simulation.orders import API, SHOPS
 from tests.simulation.sometimes import count_happened
 from tests.simulation.world import World
 
@@ -80,4 +82,5 @@ def _outcome(world: World) -> Outcome:
 
 
 def bounds_of(world: World) -> Bounds:
-    return Bounds(once=frozenset({"pay"}), pickup_us=world.pickup_us)
+    rates = {API.key: Rate(API.requests, int(API.per * MICROSECONDS))}
+    return Bounds(once=frozenset({"pay"}), pickup_us=world.pickup_us, key_limits=SHOPS, rates=rates)

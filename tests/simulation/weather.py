@@ -15,7 +15,7 @@ STALE_SECONDS = 3 * HEARTBEAT_SECONDS
 
 READS = frozenset({
     "read_signals", "list_workers", "read_types", "read_job", "list_jobs", "count_jobs", "count_waiting",
-    "read_history", "list_dead", "read_clock", "check_store",
+    "read_history", "list_pauses", "count_open", "list_dead", "read_clock", "check_store",
 })  # fmt: skip
 REPEATABLE = frozenset({"enqueue_jobs", "finish_jobs", "heartbeat_worker"})
 DEADLY = frozenset({"enqueue_jobs", "claim_jobs", "finish_jobs"})

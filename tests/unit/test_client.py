@@ -290,3 +290,65 @@ def test_an_interrupt_says_what_may_have_been_stored(app: App, monkeypatch: pyte
     (note,) = caught.value.__notes__
     assert "may have been stored" in note
     assert "and 2 more" in note
+
+
+# Pausing
+
+
+def test_a_queue_is_paused_and_resumed_and_each_says_whether_that_changed_anything(app: App, world: World) -> None:
+    job = world.add(type="send", queue="mail")
+    session = world.register()
+    assert app.pause_queue("mail", reason="down", by="ann") is True
+    assert app.pause_queue("mail") is False
+    assert world.claim(session) == []
+    (pause,) = app.store.list_pauses().wait()
+    assert (pause.kind, pause.name, pause.actor, pause.reason) == ("queue", "mail", "ann", "down")
+    assert app.resume_queue("mail") is True
+    assert app.resume_queue("mail") is False
+    assert [claim.id for claim in world.claim(session)] == [job]
+
+
+def test_a_type_is_paused_and_resumed(app: App, world: World) -> None:
+    world.add(type="send")
+    session = world.register()
+    assert (app.pause_type("send"), app.pause_type("send")) == (True, False)
+    assert world.claim(session) == []
+    assert (app.resume_type("send"), app.resume_type("send")) == (True, False)
+    assert len(world.claim(session)) == 1
+
+
+def test_the_async_twins_do_the_same(app: App, world: World) -> None:
+    world.add(type="send", queue="mail")
+
+    async def story() -> list[bool]:
+        return [
+            await app.apause_queue("mail"), await app.aresume_queue("mail"), await app.aresume_queue("mail"),
+            await app.apause_type("send"), await app.apause_type("send"), await app.aresume_type("send"),
+        ]  # fmt: skip
+
+    assert asyncio.run(story()) == [True, True, False, True, False, True]
+    assert app.store.list_pauses().wait() == []
+
+
+@pytest.mark.parametrize("name", ["pause_queue", "resume_queue", "pause_type", "resume_type"])
+def test_pausing_in_a_running_loop_names_the_async_twin(app: App, name: str) -> None:
+    async def story() -> None:
+        getattr(app, name)("mail")
+
+    with pytest.raises(errors.UsageError, match=rf"await a{name}\(\)"):
+        asyncio.run(story())
+
+
+def test_what_nobody_knows_is_an_error_unless_forced(app: App) -> None:
+    with pytest.raises(errors.UnknownQueue, match="force=True"):
+        app.pause_queue("mail")
+    with pytest.raises(errors.UnknownType):
+        app.resume_type("send")
+    assert app.pause_queue("mail", force=True) is True
+
+
+def test_what_this_program_declares_is_known_before_any_worker_has_started(app: App) -> None:
+    @app.job(queue="mail")
+    async def send() -> None: ...
+
+    assert (app.resume_queue("mail"), app.pause_queue("mail"), app.pause_type("send")) == (False, True, True)

@@ -10,8 +10,8 @@ import pytest
 
 from penstock import App
 from penstock.client import JobCall
-from penstock.domain.errors import ConfigError, UsageError
-from penstock.domain.options import Concurrency, RateLimit
+from penstock.domain.errors import ConfigError, PayloadError, UsageError
+from penstock.domain.options import Concurrency, RateLimit, Tenant
 
 
 @pytest.fixture
@@ -75,14 +75,60 @@ def test_options_of_one_enqueue_do_not_stick(app: App) -> None:
     assert (plain.queue, plain.tags) == ("default", ())
 
 
-def test_a_limit_that_nobody_would_keep_is_refused(app: App) -> None:
-    @app.job
-    def send(to: str) -> None: ...
+def test_the_keys_of_limits_are_filled_from_the_payload_and_its_defaults(app: App) -> None:
+    @app.job(limit=Concurrency("store:{store}/{page.host}", 1))
+    def crawl(store: int, page: dict[str, str], depth: int = 3) -> None: ...
 
-    with pytest.raises(ConfigError, match="rate_limit= is not enforced"):
-        send.using(rate_limit=RateLimit("k", 1))
-    with pytest.raises(ConfigError, match="limit= is not enforced"):
-        app.job(limit=Concurrency("k", 1))(lambda: None)
+    job = crawl.using(rate_limit=RateLimit("depth:{depth}", 5), tenant=Tenant("acme", "eu")).enqueue(7, {"host": "a"})
+    assert job.read().keys == ("store:7/a", "depth:3")
+    by_name = app.enqueue("crawl", {"store": 8, "page": {"host": "b"}})
+    assert by_name.read().keys == ("store:8/b",)
+    mine = crawl.using(limit=Concurrency("{tenant}/{tenant.workspace}", 2), tenant=Tenant("acme", "eu"))
+    assert mine.enqueue(1, {}).read().keys == ("acme/eu",)
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        ("store:{shop}", r"names \{shop\}, which the handler does not have; its parameters are: store"),
+        ("store:{", "not a usable template"),
+        ("store:{}", "between braces stands a name"),
+        ("store:{store!r}", "between braces stands a name"),
+        ("store:{store:>9}", "between braces stands a name"),
+        ("", "1 to 200 characters"),
+    ],
+)
+def test_keys_that_cannot_be_filled_are_refused_at_the_declaration(app: App, key: str, wrong: str) -> None:
+    def crawl(store: int) -> None: ...
+
+    with pytest.raises(ConfigError, match=wrong):
+        app.job(limit=Concurrency(key, 1))(crawl)
+    with pytest.raises(ConfigError, match=wrong):
+        app.job(rate_limit=RateLimit(key, 1))(crawl)
+
+
+def test_a_payload_without_a_value_for_the_key_is_refused_at_the_enqueue(app: App) -> None:
+    @app.job(limit=Concurrency("store:{store}", 1))
+    def crawl(store: int | None = None) -> None: ...
+
+    with pytest.raises(PayloadError, match=r"no usable value for \{store\} of the key 'store:\{store\}'"):
+        crawl.enqueue()
+    with pytest.raises(PayloadError, match=r"no usable value for \{tenant\}"):
+        crawl.using(limit=Concurrency("{tenant}", 1)).enqueue(1)
+    assert crawl.using(limit=None).enqueue().read().keys == ()
+
+
+def test_two_limits_for_one_key_are_refused_with_both(app: App) -> None:
+    @app.job(limit=Concurrency("store:{store}", 1))
+    def crawl(store: int) -> None: ...
+
+    @app.job(limit=Concurrency("store:{shop}", 2))
+    def sync(shop: int) -> None: ...
+
+    crawl.enqueue(7)
+    with pytest.raises(ConfigError, match=r"'store:7' has two limits: 1 at once by .*, and 2 at once by"):
+        sync.enqueue(7)
+    assert sync.enqueue(8).created
 
 
 def test_wrong_arguments_fail_at_the_call(app: App) -> None:

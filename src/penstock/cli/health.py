@@ -33,25 +33,16 @@ def health(
     penstock health --store sqlite:///jobs.db
     penstock health --timeout 1s --json
     """
+    from penstock.cli.moments import parse_patience
     from penstock.cli.output import print_json
 
-    found, address = _ask(store, config, _seconds(timeout))
+    found, address = _ask(store, config, parse_patience(timeout, "--timeout"))
     if as_json:
         print_json({"status": found.status, "checks": found.checks, "details": found.details, "store": address})
     else:
         _show(found, address)
     if found.status == "unhealthy":
         raise typer.Exit(FAILED)
-
-
-def _seconds(timeout: str) -> float:
-    from penstock.domain.duration import parse_duration
-    from penstock.domain.errors import ConfigError
-
-    seconds = parse_duration(float(timeout) if timeout.isdecimal() else timeout, "--timeout")
-    if seconds <= 0:
-        raise ConfigError(f"--timeout={timeout!r} is not possible: more than zero")
-    return seconds
 
 
 def _ask(url: str | None, config: str | None, timeout: float) -> tuple[Health, str]:

@@ -39,7 +39,7 @@ class File:
             if is_unused(name):
                 raise self._wrong(name, unused(name))
             if name in BY_NAME:
-                if isinstance(value, dict):
+                if isinstance(value, dict) and not BY_NAME[name].kind.table:
                     raise self._wrong(name, f"{name} is a table here; it takes one value: {BY_NAME[name].form}")
                 yield name, value
             elif isinstance(value, dict) and (value or name in GROUPS):

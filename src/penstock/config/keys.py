@@ -21,7 +21,7 @@ NOT_KEYS = frozenset({CONFIG_VARIABLE, "PENSTOCK_NO_SKIPS"})
 PROCESSES_MAX = 256
 MANY = 10**6
 
-UNUSED = ("rate_limits", "alerts", "critical_types")
+UNUSED = ("alerts", "critical_types")
 """Keys, or groups of them, that a later version will have. Refused rather than ignored."""
 
 # Kubernetes sets such variables in every container for a service that is named penstock or penstock-worker.
@@ -97,6 +97,8 @@ KEYS = (
         "A job that was due for n times this long has at least priority n: urgent ones cannot starve it.", OFF),
     Key("queue.fail_without_worker", kinds.names(CHECKS["failing_queues"]), _worker.failing_queues or None,
         "Jobs of these queues fail while no live worker can run them; those of others wait.", OFF),
+    Key("rate_limits", kinds.RATES, None,
+        "Starts per time of all jobs with a key, whatever the code says.", OFF),
     Key("worker.types", kinds.names(CHECKS["types"]), _worker.types, "Only these job types.", ALL, "--types"),
     Key("worker.queues", kinds.names(CHECKS["queues"]), _worker.queues, "Only these queues.", ALL, "--queues"),
     Key("worker.capabilities", kinds.names(CHECKS["capabilities"]), _worker.capabilities,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.config.rates import EXAMPLE, read_rates, show_rates
 from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
 from penstock.store.mask import masked
@@ -27,6 +28,8 @@ class Kind:
     example: str
     read: Check
     show: Callable[[Any], str] = str
+    table: bool = False
+    """Whether it may also be a table in the file."""
 
 
 def whole(check: Check) -> Kind:
@@ -93,3 +96,4 @@ NUMBER = Kind("number", "4 or 0.5", _number, "{:g}".format)
 SIZE = size(parse_size)
 SWITCH = Kind("true or false", "true", _switch, lambda value: str(value).lower())
 DURATION = duration(parse_duration)
+RATES = Kind("rates", EXAMPLE, read_rates, show_rates, table=True)

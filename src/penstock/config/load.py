@@ -24,7 +24,7 @@ from penstock.config.keys import (
 )
 from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
-from penstock.domain.options import Resources
+from penstock.domain.options import RateLimit, Resources
 from penstock.observe.health import Limits
 from penstock.worker.health_address import OFF
 
@@ -86,6 +86,7 @@ class Config:
             "leader_lease": self["coordinator.lease"],
             "ageing": self["queue.ageing"],
             "failing_queues": self["queue.fail_without_worker"],
+            "rate_limits": self._rate_limits(),
             "health": self["worker.health"] or OFF,
             "health_limits": self.health_limits(),
             "history": self["history"],
@@ -97,6 +98,11 @@ class Config:
         return Limits(
             min_workers=self["health.min_workers"], dead_letter_threshold=self["health.dead_letter_threshold"]
         )
+
+    def _rate_limits(self) -> tuple[RateLimit, ...] | None:
+        """None where there is no config at all: then it has no say in what others have set."""
+        found: tuple[RateLimit, ...] | None = self["rate_limits"]
+        return () if found is None and self.file is not None else found
 
     def _resources(self) -> Resources | None:
         has = {name: self[f"worker.resources.{name}"] for name in ("cpu", "memory", "gpu")}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from penstock.coordinator.ageing import Ageing
 from penstock.coordinator.duty import Duty
 from penstock.coordinator.expiry import Expiry
+from penstock.coordinator.gates import Gates
 from penstock.coordinator.probes import Probes
 from penstock.coordinator.recovery import Recovery
 from penstock.coordinator.retention import Pruning
@@ -16,5 +17,5 @@ from penstock.coordinator.start_timeout import StartTimeout
 from penstock.store.contract import Store
 
 DUTIES: tuple[Callable[[Store, CoordinatorSettings], Duty], ...] = (
-    Recovery, StartTimeout, Expiry, Ageing, Routing, Probes, Pruning,
+    Recovery, StartTimeout, Expiry, Gates, Ageing, Routing, Probes, Pruning,
 )  # fmt: skip

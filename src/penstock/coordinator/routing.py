@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from penstock.coordinator.settings import CoordinatorSettings
 from penstock.domain.options import DEFAULTS, Options, Resources
+from penstock.domain.pauses import Pauses
 from penstock.observe.logs import fields
-from penstock.observe.stuck import stuck_lanes, takers_among, why_stuck
+from penstock.observe.stuck import stuck_lanes, takers_among, unpaused_lanes, why_stuck
 from penstock.store.contract import Store
 from penstock.store.params import CountWaiting, FailUnroutable, Waiting
 
@@ -35,7 +36,8 @@ class Routing:
         """Lanes without a worker at the last look, and whether that was said."""
 
     async def do(self, term: int) -> None:
-        waiting = await self._store.count_waiting(CountWaiting())
+        pauses = Pauses(await self._store.list_pauses())
+        waiting = unpaused_lanes(await self._store.count_waiting(CountWaiting()), pauses)
         takers = takers_among(await self._store.list_workers())
         stuck = {_lane(one): one for one in stuck_lanes(waiting, takers)}
         for lane in [lane for lane in self._seen if lane not in stuck]:

@@ -27,6 +27,18 @@ class UnknownJob(PenstockError):
     """No job has this id: it never existed here, or retention has removed it."""
 
 
+class UnknownQueue(PenstockError):
+    """No job, no declared type and no worker of this store has this queue."""
+
+
+class UnknownType(PenstockError):
+    """No job, no declared type and no worker of this store has this job type."""
+
+
+class UnknownWorker(PenstockError):
+    """No worker with this id is alive: it never was, it has ended, or it was lost."""
+
+
 class AlreadyRetried(PenstockError):
     """This dead letter was retried before. Force is needed to retry it again."""
 

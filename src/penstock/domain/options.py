@@ -84,6 +84,17 @@ class Unique:
         object.__setattr__(self, "per", None if per is None else parse_duration(per, "unique per"))
 
 
+PERIODS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
+
+
+def _check_limit_key(key: object) -> None:
+    if not isinstance(key, str) or not 0 < len(key) <= NAME_LENGTH_MAX:
+        raise ConfigError(
+            f"the key {key!r} of a limit is not possible: a text of 1 to {NAME_LENGTH_MAX} characters, "
+            "such as 'store:{store_id}'"
+        )
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class RateLimit:
     """At most `requests` starts per `per`, over all workers, shared by everything with this key."""
@@ -93,9 +104,9 @@ class RateLimit:
     per: float
 
     def __init__(self, key: str, requests: int, per: Duration = "second") -> None:
-        named = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
-        seconds = named[per] if isinstance(per, str) and per in named else parse_duration(per, "rate limit per")
-        if not isinstance(requests, int) or requests < 1 or seconds <= 0:
+        _check_limit_key(key)
+        seconds = PERIODS[per] if isinstance(per, str) and per in PERIODS else parse_duration(per, "rate limit per")
+        if not isinstance(requests, int) or isinstance(requests, bool) or requests < 1 or seconds <= 0:
             raise ConfigError(
                 f"rate limit {key!r} of {requests!r} per {per!r} is not possible: both must be above zero"
             )
@@ -112,7 +123,8 @@ class Concurrency:
     limit: int
 
     def __init__(self, key: str, limit: int) -> None:
-        if not isinstance(limit, int) or limit < 1:
+        _check_limit_key(key)
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise ConfigError(f"concurrency limit {limit!r} for {key!r} is not possible: a whole number of 1 or more")
         object.__setattr__(self, "key", key)
         object.__setattr__(self, "limit", limit)

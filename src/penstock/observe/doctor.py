@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.domain.clock import MICROSECONDS, Clock
 from penstock.domain.errors import StoreError
+from penstock.domain.pauses import Pauses
 from penstock.observe.health import PING_SECONDS_MAX, START_ONE
-from penstock.observe.stuck import stuck_lanes, takers_among, why_stuck
-from penstock.observe.words import about, counted, counted_jobs
+from penstock.observe.stuck import stuck_lanes, takers_among, unpaused_lanes, why_stuck
+from penstock.observe.words import about, counted, counted_jobs, paused_for
 from penstock.store.contract import Store
 from penstock.store.params import (
     CheckStore,
@@ -60,8 +61,11 @@ def _content(store: Store, clock: Clock, declared: Iterable[str]) -> Iterator[Fi
     moments += [int(job.created_at.timestamp() * MICROSECONDS) for job in newest]
     yield check_clock(now, machine + int(took / 2 * MICROSECONDS), max(moments, default=now))
     yield from check_workers(workers)
+    pauses = Pauses(store.list_pauses().wait())
     lanes = store.count_waiting(CountWaiting(COUNTED_MAX)).wait()
-    yield from check_waiting(lanes, workers, now, [*store.read_types().wait(), *declared])
+    yield from check_paused(lanes, pauses, now)
+    known = [*store.read_types().wait(), *declared]
+    yield from check_waiting(unpaused_lanes(lanes, pauses), workers, now, known)
     yield check_dead(store.list_dead(ListDead(filter=DeadFilter(), limit=1)).wait().total)
 
 
@@ -126,6 +130,13 @@ def _names(workers: Sequence[WorkerInfo]) -> str:
 
 
 # Jobs that wait
+
+
+def check_paused(lanes: Sequence[Waiting], pauses: Pauses, now: int) -> Iterator[Finding]:
+    """What people have paused: no fault, but what explains a job that does not run."""
+    for pause in list(pauses)[:LANES_MAX]:
+        held = [lane for lane in lanes if pause in pauses.holding(lane)]
+        yield Finding("paused", "ok", f"{paused_for(pause, now)}; {counted_jobs(held, COUNTED_MAX)} waiting")
 
 
 def check_waiting(

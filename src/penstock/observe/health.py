@@ -14,8 +14,9 @@ import msgspec
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import format_duration
-from penstock.observe.stuck import takers_among
-from penstock.observe.words import about, counted, counted_jobs
+from penstock.domain.pauses import Pause, Pauses
+from penstock.observe.stuck import takers_among, unpaused_lanes
+from penstock.observe.words import about, counted, counted_jobs, paused_for
 from penstock.store.params import Waiting, WorkerInfo
 
 Status = Literal["healthy", "degraded", "unhealthy", "unknown"]
@@ -25,6 +26,8 @@ WAIT_SECONDS_DEGRADED = 300.0
 WAIT_SECONDS_UNHEALTHY = 3600.0
 QUEUES_MAX = 100
 COUNTED_MAX = 1_000
+PAUSES_NAMED_MAX = 5
+NOTHING_PAUSED = Pauses()
 START_ONE = "start one: penstock worker MODULE:APP"
 
 
@@ -44,6 +47,7 @@ class Facts:
     now_us: int = 0
     workers: Sequence[WorkerInfo] | None = None
     lanes: Sequence[Waiting] | None = None
+    pauses: Pauses = NOTHING_PAUSED
     dead: int | None = None
     error: str | None = None
     late: float | None = None
@@ -75,14 +79,30 @@ class OldestWaiting(msgspec.Struct, frozen=True):
     seconds: float
 
 
+class PausedWork(msgspec.Struct, frozen=True):
+    """A queue or a type that a person has paused, and how many jobs wait for it."""
+
+    kind: str
+    name: str
+    seconds: float
+    by: str
+    reason: str | None
+    waiting: int
+    more: bool
+
+
 class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures behind the checks; None is not known. At most a hundred queues, those that wait longest first."""
+    """The figures behind the checks; None is not known. At most a hundred queues, those that wait longest first.
+
+    The oldest waiting job is one that is not paused.
+    """
 
     ping_seconds: float | None
     durability: str | None
     active_workers: int | None
     queues: list[QueueWaiting] | None
     oldest_waiting: OldestWaiting | None
+    paused: list[PausedWork] | None
     dead_letters: int | None
 
 
@@ -100,7 +120,7 @@ def judge(facts: Facts, limits: Limits) -> Health:
     checks = [
         judge_store(facts),
         _unread("workers", facts) if workers is None else judge_workers(workers, limits.min_workers),
-        _unread("queues", facts) if lanes is None else judge_queues(lanes, facts.now_us),
+        _unread("queues", facts) if lanes is None else judge_queues(lanes, facts.now_us, facts.pauses),
         _unread("dead letters", facts) if dead is None else judge_dead(dead, limits.dead_letter_threshold),
     ]
     return Health(worst(check.status for check in checks), checks, _details(facts))
@@ -143,14 +163,16 @@ def judge_workers(workers: Sequence[WorkerInfo], minimum: int) -> Check:
     return Check("workers", "unhealthy", f"no worker is active, {minimum:,} wanted: what is enqueued waits", START_ONE)
 
 
-def judge_queues(lanes: Sequence[Waiting], now_us: int) -> Check:
-    """How long the oldest job has waited."""
-    oldest = oldest_waiting(lanes, now_us)
+def judge_queues(lanes: Sequence[Waiting], now_us: int, pauses: Pauses = NOTHING_PAUSED) -> Check:
+    """How long the oldest job has waited. One that is paused may wait for as long as people want; that is told."""
+    paused = _told(lanes, pauses, now_us)
+    free = unpaused_lanes(lanes, pauses)
+    oldest = oldest_waiting(free, now_us)
     if oldest is None:
-        return Check("queues", "healthy", "no job waits")
+        return Check("queues", "healthy", f"no job waits but what is paused; {paused}" if paused else "no job waits")
     said = (
-        f"{counted_jobs(lanes, COUNTED_MAX)} waiting, the oldest for {about(oldest.seconds)} "
-        f"({oldest.type!r} in queue {oldest.queue!r})"
+        f"{counted_jobs(free, COUNTED_MAX)} waiting, the oldest for {about(oldest.seconds)} "
+        f"({oldest.type!r} in queue {oldest.queue!r})" + (f"; {paused}" if paused else "")
     )
     if oldest.seconds <= WAIT_SECONDS_DEGRADED:
         return Check("queues", "healthy", said)
@@ -201,12 +223,38 @@ def _waited(lane: Waiting, now_us: int) -> float:
     return max(0.0, (now_us - lane.oldest_due_at) / MICROSECONDS)
 
 
+def _told(lanes: Sequence[Waiting], pauses: Pauses, now_us: int) -> str:
+    """What is paused, in words; empty when nothing is."""
+    told = [
+        f"{paused_for(pause, now_us)} ({counted_jobs(_held_by(pause, lanes), COUNTED_MAX)} waiting)"
+        for pause in list(pauses)[:PAUSES_NAMED_MAX]
+    ]
+    more = len(list(pauses)) - len(told)
+    return "; ".join([*told, *([f"{more:,} more paused: penstock queues"] if more else [])])
+
+
+def paused_work(lanes: Sequence[Waiting], pauses: Pauses, now_us: int) -> list[PausedWork]:
+    found = []
+    for pause in pauses:
+        held = _held_by(pause, lanes)
+        waiting, more = sum(lane.jobs for lane in held), any(lane.jobs >= COUNTED_MAX for lane in held)
+        seconds = max(0.0, (now_us - pause.since) / MICROSECONDS)
+        found.append(PausedWork(pause.kind, pause.name, seconds, pause.actor, pause.reason, waiting, more))
+    return found
+
+
+def _held_by(pause: Pause, lanes: Sequence[Waiting]) -> list[Waiting]:
+    return [lane for lane in lanes if (lane.queue if pause.kind == "queue" else lane.type) == pause.name]
+
+
 def _details(facts: Facts) -> Details:
+    lanes = facts.lanes
     return Details(
         ping_seconds=facts.ping,
         durability=facts.durability,
         active_workers=None if facts.workers is None else len(takers_among(facts.workers)),
-        queues=None if facts.lanes is None else waiting_by_queue(facts.lanes, facts.now_us),
-        oldest_waiting=None if facts.lanes is None else oldest_waiting(facts.lanes, facts.now_us),
+        queues=None if lanes is None else waiting_by_queue(lanes, facts.now_us),
+        oldest_waiting=None if lanes is None else oldest_waiting(unpaused_lanes(lanes, facts.pauses), facts.now_us),
+        paused=None if lanes is None else paused_work(lanes, facts.pauses, facts.now_us),
         dead_letters=facts.dead,
     )

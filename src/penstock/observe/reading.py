@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from penstock.domain.clock import Clock
+from penstock.domain.pauses import Pauses
 from penstock.observe.health import COUNTED_MAX, Facts
 from penstock.store.contract import Store
 from penstock.store.params import CountWaiting, DeadFilter, ListDead
@@ -49,6 +50,7 @@ def read_facts(store: Store, clock: Clock, facts: Facts) -> None:
     store.read_clock().wait()  # The first answer includes opening.
     facts.ping = min(_ping(store, clock, facts) for _ in range(PINGS))
     facts.workers = store.list_workers().wait()
+    facts.pauses = Pauses(store.list_pauses().wait())
     facts.lanes = store.count_waiting(CountWaiting(COUNTED_MAX)).wait()
     facts.dead = store.list_dead(ListDead(filter=DeadFilter(), limit=1)).wait().total
     facts.durability = facts.durability or store.info.durability

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from penstock.domain.duration import format_size
 from penstock.domain.options import NO_RESOURCES, Resources
+from penstock.domain.pauses import Pauses
 from penstock.domain.routing import Obstacle, missing_resources, why_not
 from penstock.store.params import Waiting, WorkerInfo
 
@@ -14,6 +15,11 @@ from penstock.store.params import Waiting, WorkerInfo
 def takers_among(workers: Sequence[WorkerInfo]) -> list[WorkerInfo]:
     """Those that claim: a draining one takes nothing more."""
     return [worker for worker in workers if worker.live and worker.status == "active"]
+
+
+def unpaused_lanes(lanes: Sequence[Waiting], pauses: Pauses) -> list[Waiting]:
+    """The lanes whose jobs wait for a worker, and not for a person who has paused them."""
+    return [lane for lane in lanes if not pauses.holding(lane)]
 
 
 def stuck_lanes(lanes: Sequence[Waiting], takers: Sequence[WorkerInfo]) -> list[Waiting]:

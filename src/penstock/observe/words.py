@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import format_duration
+from penstock.domain.pauses import Pause
 from penstock.store.params import Waiting
 
 
@@ -20,3 +22,9 @@ def counted_jobs(lanes: Sequence[Waiting], limit: int) -> str:
 
 def about(seconds: float) -> str:
     return format_duration(round(seconds)) if seconds >= 1 else "less than 1s"
+
+
+def paused_for(pause: Pause, now_us: int) -> str:
+    """`queue 'mail' has been paused for 2h by ann: the provider is down`."""
+    reason = f": {pause.reason}" if pause.reason else ""
+    return f"{pause} has been paused for {about(max(0, now_us - pause.since) / MICROSECONDS)} by {pause.actor}{reason}"

@@ -19,6 +19,7 @@ from typing import Protocol
 
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
+from penstock.domain.pauses import Pause
 from penstock.store import params as p
 from penstock.store.call import Call
 
@@ -76,8 +77,14 @@ class Store(Protocol):
         No two leases hold one job. Every lease has a larger token than all before it. The attempt is counted
         now, so that a job which kills its worker uses its attempts up. Jobs whose time-to-live has passed
         expire instead. A worker that is not registered, or was declared lost, gets WorkerRefused; one that does not
-        answer probes gets WorkerInactive. For a short while after its due time, a job whose last attempt asked for it
-        is not given to the worker of that attempt.
+        answer probes gets WorkerInactive; one that was told to drain gets nothing more. Jobs of a paused queue or
+        type are left alone: once the pause is committed, no claim that ends later gives one out. For a short while
+        after its due time, a job whose last attempt asked for it is not given to the worker of that attempt.
+
+        A job passes all of its gates or is not given: never more jobs are held than a gate's number; never more are
+        given in any span of its period, by the store's clock, than its number. Whatever would be too many is blocked
+        until there is room, and does not slow down the claims of others. A gate that had no room lets the first of
+        those that wait before it through as soon as it has.
 
         What is claimed fits together into what the worker has free. A job that does not is passed over and holds up
         nobody, until it was due for longer than domain.room.PASSED_OVER_SECONDS_MAX: then what the first such job
@@ -125,11 +132,14 @@ class Store(Protocol):
         ...
 
     def heartbeat_worker(self, params: p.HeartbeatWorker) -> Call[p.Heartbeat]:
-        """Say that the worker is alive, and its status. A lost worker stays lost (known is False)."""
+        """Say that the worker is alive, and its status. A lost worker stays lost (known is False).
+
+        One that was told to drain stays draining until it ends.
+        """
         ...
 
     def read_signals(self, params: p.ReadSignals) -> Call[p.Signals]:
-        """Which of these attempts were asked to stop, and which have lost their lease."""
+        """Which of these attempts were asked to stop, which have lost their lease, and what the worker was told."""
         ...
 
     def lead_store(self, params: p.LeadStore) -> Call[p.Leadership]:
@@ -173,8 +183,13 @@ class Store(Protocol):
     def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
         """End pending jobs for which there is no worker; dead, decided_by routing. Answers their ids, a page at most.
 
-        Whoever asks has judged that there is none. A job that was claimed meanwhile is left alone.
+        Whoever asks has judged that there is none. A job that was claimed meanwhile is left alone, and so is one whose
+        queue or type is paused.
         """
+        ...
+
+    def tend_gates(self, params: p.TendGates) -> Call[None]:
+        """Look after gates that have room and that nobody looks at, and forget those that nobody needs."""
         ...
 
     def mark_workers(self, params: p.MarkWorkers) -> Call[None]:
@@ -238,6 +253,42 @@ class Store(Protocol):
         """Cancel a waiting job at once, or ask a claimed or running one to stop.
 
         After it commits no new attempt starts. A final job stays as it is. An unknown id means UnknownJob.
+        """
+        ...
+
+    def pause_work(self, params: p.PauseWork) -> Call[list[p.Switched]]:
+        """Give out no more jobs of these queues or types, to nobody, from the moment this is committed.
+
+        What runs goes on. What waits stays where it is: it counts as pending, expires and can be cancelled. Pausing
+        again changes nothing and says so. A name that the store has never seen means UnknownQueue or UnknownType,
+        and nothing is paused, unless forced. Audited.
+        """
+        ...
+
+    def resume_work(self, params: p.ResumeWork) -> Call[list[p.Switched]]:
+        """End pauses, and wake the workers that wait. What is not paused stays so. Audited."""
+        ...
+
+    def list_pauses(self) -> Call[list[Pause]]:
+        """All that is paused: queues, then types, by name."""
+        ...
+
+    def count_open(self) -> Call[list[p.OpenJobs]]:
+        """The jobs that have not ended by queue and type, in one consistent view; also types that have none now."""
+        ...
+
+    def drain_worker(self, params: p.DrainWorker) -> Call[bool]:
+        """Tell a worker to claim no more, finish what it has, and stop. False when it was draining before.
+
+        From the moment this is committed its claims give nothing. It is woken to hear of it. One that is not alive
+        means UnknownWorker. Audited.
+        """
+        ...
+
+    def resize_worker(self, params: p.ResizeWorker) -> Call[int]:
+        """Tell a worker to run at most so many jobs at once; answers how many it was before. Audited.
+
+        It is woken to hear of it. One that is not alive means UnknownWorker.
         """
         ...
 

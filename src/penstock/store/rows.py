@@ -10,6 +10,7 @@ import msgspec
 
 from penstock.domain.clock import from_us
 from penstock.domain.errors import AlreadyRetried, UnknownJob
+from penstock.domain.gates import Gate, gates_of, words_of
 from penstock.domain.job import FINAL, DecidedBy, ErrorInfo, Job, Progress, State, StateCode, Transition
 from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant, decode_policy
 from penstock.domain.payload import decode_json
@@ -20,6 +21,7 @@ WORKERS_LISTED = 1000
 _error = msgspec.json.Decoder(ErrorInfo).decode
 _progress = msgspec.json.Decoder(Progress).decode
 _options = msgspec.json.Decoder(Options).decode
+_gates = msgspec.json.Decoder(tuple[Gate, ...]).decode
 _resources = msgspec.json.Decoder(Resources).decode
 
 FINAL_STATES = {StateCode[state.name]: state for state in FINAL}
@@ -58,6 +60,10 @@ class JobColumns(NamedTuple):
     cancel: bool
     outcome: int | None
     token: int | None
+    gates: str | None = None
+    gate: str | None = None
+    most: int = 0
+    period: int | None = None
 
 
 def make_job(row: JobColumns, now: int) -> Job:
@@ -76,7 +82,7 @@ def make_job(row: JobColumns, now: int) -> Job:
         due_at=from_us(row.due_at),
         tenant=row.tenant,
         tags=tuple(row.tags or ()),
-        keys=(row.unique_key,) if row.unique_key else (),
+        keys=_keys(row),
         claimed_at=_moment(row.claimed_at),
         started_at=_moment(row.started_at),
         finished_at=_moment(row.finished_at),
@@ -85,7 +91,7 @@ def make_job(row: JobColumns, now: int) -> Job:
         progress=_progress(row.progress) if row.progress else None,
         result=_plain(row.result) if row.result is not None else None,
         error=_error(row.error) if row.error else None,
-        reason=row.reason,
+        reason=row.reason if row.gate is None else waits_before(row.gate, row.most, row.period),
         decided_by=row.decided_by,
         parent=row.parent,
         retried_from=row.retried_from,
@@ -111,7 +117,22 @@ def _state(row: JobColumns, now: int) -> State:
         return named_state(row.outcome)
     if row.token is not None:
         return State.CLAIMED if row.started_at is None else State.RUNNING
+    if row.gate is not None:
+        return State.BLOCKED
     return State.SCHEDULED if row.due_at > now else State.PENDING
+
+
+def _keys(row: JobColumns) -> tuple[str, ...]:
+    """All that it shares with other jobs: its unique key, and the keys of its limits."""
+    gates = _gates(row.gates) if row.gates else ()
+    return (*([row.unique_key] if row.unique_key else []), *(gate.key for gate in gates))
+
+
+def waits_before(gate: str, most: int, period: int | None) -> str:
+    """Why a job is blocked."""
+    kind, _, key = gate.partition(":")
+    what = "rate limit" if kind == "rate" else "key"
+    return f"waits for its turn: the {what} {key!r} allows {words_of(most, period)}"
 
 
 def named_state(state: str | int) -> State:
@@ -172,8 +193,22 @@ class DeadJob(NamedTuple):
     tags: Sequence[str] | None
 
 
-def spec_again(declared: dict[str, Options], dead: DeadJob) -> p.JobSpec:
-    """The spec of a retried job: its type's current options, or its own where nobody has declared the type."""
+def job_again(new_id: str, declared: dict[str, Options], dead: DeadJob) -> p.NewJob:
+    """A dead letter as a new job."""
+    spec = _spec_again(declared, dead)
+    gates: tuple[Gate, ...] = ()
+    if spec.limit is not None or spec.rate_limit is not None:
+        gates = gates_of(spec, _fields(dead.payload), f"the payload of {dead.id}")
+    return p.NewJob(new_id, dead.payload, spec, gates)
+
+
+def _fields(payload: str) -> dict[str, Any]:
+    found = _plain(payload)
+    return found if isinstance(found, dict) else {}
+
+
+def _spec_again(declared: dict[str, Options], dead: DeadJob) -> p.JobSpec:
+    """Its type's current options, or its own where nobody has declared the type."""
     if dead.type in declared:
         spec = p.job_spec(dead.type, declared[dead.type])
     else:

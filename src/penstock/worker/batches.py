@@ -83,6 +83,11 @@ class Batches:
         self._free += 1
         self._look()
 
+    def resize(self, more: int) -> None:
+        """So many more calls may run at once, or fewer: then those that run finish first."""
+        self._free += more
+        self._look()
+
     def hurry(self) -> None:
         """No more will come: begin with what there is."""
         self._hurried = True

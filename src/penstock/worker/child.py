@@ -250,7 +250,7 @@ def _told(run: Run, result: Any, error: BaseException | None) -> Done | Raised:
     if error is None:
         try:
             text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
-            calls = [FollowUp(call.payload, call.spec, call.job_id) for call in run.follow_ups]
+            calls = [FollowUp(call.payload, call.spec, call.job_id, call.gates) for call in run.follow_ups]
             return Done(text, run.progress, calls, finished)
         except Exception as broken:
             error = broken

@@ -136,15 +136,21 @@ class Claimer:
             self._prefetch = min(PREFETCH_MAX, int(self._pace * PREFETCH_SECONDS))
             self._executor.low_water = self._prefetch // 2
 
+    def forget_pace(self) -> None:
+        """With other slots there is another pace: nothing is claimed ahead until it is known."""
+        self._pace, self._prefetch, self._executor.low_water = 0.0, 0, 0
+        self._paced_at, self._paced_ended = self._loop.time(), self._executor.ended
+
     async def _claim(self, want: int) -> Claimed:
         async with self._budget.turn:
             return await self._claim_now(want)
 
     async def _claim_now(self, want: int) -> Claimed:
-        settings, budget = self._settings, self._budget
+        settings, budget, executor = self._settings, self._budget, self._executor
+        at_once = max(0, executor.line.slots - len(executor.active) - len(executor.buffer))
         claiming = asyncio.ensure_future(self._store.claim_jobs(ClaimJobs(
             self._session(), want, self._types, settings.queues, settings.capabilities, settings.resources,
-            budget.free(), budget.caps(self._types),
+            budget.free(), budget.caps(self._types), at_once,
         )))  # fmt: skip
         try:
             return await asyncio.shield(claiming)

@@ -112,6 +112,12 @@ class Crew:
             claimer.turn = turn
             claimer.hint.set()
 
+    def resize(self, lines: list[Line]) -> None:
+        """The same lines with other slots."""
+        for claimer, executor, line in zip(self.claimers, self._executors, lines, strict=True):
+            claimer.forget_pace()
+            executor.resize(line)
+
     def _freed(self, claim: Claim) -> None:
         """What this job held may be what another one waits for."""
         if self._budget.counts(claim):

@@ -31,6 +31,8 @@ from penstock.worker.run import BatchCall, Plan, Run, Stop, Unit
 from penstock.worker.threads import Threads
 
 STOP_SECONDS = 5.0
+PERMIT_SECONDS = 0.1
+"""How long after its claim a job with limits may begin: the moment of its claim is what was counted."""
 _ALONE = (Stop.CANCELLED, Stop.LOST)  # What concerns one job of a call and not its neighbours.
 
 log = logging.getLogger("penstock.worker")
@@ -78,6 +80,7 @@ class Executor:
         self._offset_us = 0
         self.active: dict[int, Run] = {}
         self.buffer: deque[Claim] = deque()
+        self._limited: dict[int, float] = {}
         self.ended = 0
         self._quota = Quota(None, lambda: None) if line.processes else quota
         self.low_water = 0
@@ -106,6 +109,11 @@ class Executor:
                 log.debug("claimed %s %s", claim.type, claim.id,
                           extra=fields("job.claimed", job_id=claim.id, type=claim.type, queue=claim.queue,
                                        attempt=claim.attempt))  # fmt: skip
+        limited = [claim for claim in claims if claim.gates]
+        if limited:  # They go first: what was counted is the moment of their claim.
+            self._limited |= dict.fromkeys((claim.token for claim in limited), self._loop.time())
+            claims = [claim for claim in claims if not claim.gates]
+            self.buffer.extendleft(reversed(limited))
         self.buffer.extend(claims)
         self.idle.clear()
         self._fill()
@@ -132,12 +140,25 @@ class Executor:
 
     def _note_idle(self) -> None:
         if not self.active and not self.buffer:
+            self._limited.clear()
             self.idle.set()
 
     def _fill(self) -> None:
         while self.buffer and len(self.active) < self.line.slots and self._quota.left > 0:
             self._quota.take()
             self._begin(self.buffer.popleft())
+
+    def resize(self, line: Line) -> None:
+        """Other slots from now on. With fewer, what runs finishes and what was claimed ahead goes back."""
+        before, self.line = self.line, line
+        if line.slots < before.slots:
+            self.give_back("the worker was given fewer slots")
+        self._threads.resize(line.slots - before.slots)
+        if self._batches is not None:
+            self._batches.resize(line.calls - before.calls)
+        self._fill()
+        self.room.set()
+        self._note_idle()
 
     @property
     def room_left(self) -> int:
@@ -152,6 +173,10 @@ class Executor:
             self.freed(claim)
             return
         now = self._loop.time()
+        if claim.gates and now - self._limited.pop(claim.token, now) > PERMIT_SECONDS:
+            self._outcomes.release(claim, "its turn was over before it could begin")
+            self.freed(claim)
+            return
         run = Run(claim, plan, policy, None, now, int(now * 1e6) + self._offset_us)
         run.resources = self._resources
         run.complete = self._outcomes.finish_in

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from penstock.domain.gates import Gate
 from penstock.domain.job import ErrorInfo
 from penstock.store.params import Claim, History, JobSpec
 
@@ -57,6 +58,7 @@ class FollowUp(msgspec.Struct):
     payload: str
     spec: JobSpec
     job_id: str | None
+    gates: tuple[Gate, ...] = ()
 
 
 class Done(msgspec.Struct, tag=True):

@@ -11,14 +11,14 @@ from typing import Any
 from penstock.coordinator.settings import CoordinatorSettings, Retention
 from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
-from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
+from penstock.domain.options import DEFAULT_CAPABILITY, RateLimit, Resources, check_name
 from penstock.observe.health import Limits
+from penstock.store.flow import SLOTS_MAX
 from penstock.store.params import History
 from penstock.worker.health_address import ANYWHERE, check_health
 
 STALE_HEARTBEATS = 3
 CONCURRENCY = 50
-CONCURRENCY_MAX = 10_000
 PROCESS_SLOTS_MAX = 1_000
 MEMORY_BYTES_MIN = 64 * 2**20
 
@@ -68,6 +68,8 @@ class WorkerSettings:
     """A job that was due for n times this long has at least the priority n; None never raises one."""
     failing_queues: tuple[str, ...] = ()
     """Queues whose jobs fail while no live worker can run them."""
+    rate_limits: tuple[RateLimit, ...] | None = None
+    """What the config says of keys, whatever the code says; None leaves what others have set."""
     retention: Retention = field(default_factory=Retention)
 
     @property
@@ -160,7 +162,7 @@ def _resources(value: object, name: str) -> Resources:
 
 
 CHECKS: dict[str, Check] = {
-    "concurrency": whole(1, CONCURRENCY_MAX),
+    "concurrency": whole(1, SLOTS_MAX),
     "types": _names,
     "queues": _names,
     "capabilities": _names,

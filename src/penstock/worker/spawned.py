@@ -201,7 +201,9 @@ def _outcome(run: Run, outcome: Done | Raised) -> tuple[Any, BaseException | Non
     if outcome.finished:
         run.finished_in = FinishedIn(outcome.result if isinstance(outcome, Done) else None)
     if isinstance(outcome, Done):
-        run.follow_ups = tuple(JobCall(call.payload, call.spec, call.job_id) for call in outcome.follow_ups)
+        run.follow_ups = tuple(
+            JobCall(call.payload, call.spec, call.job_id, None, call.gates) for call in outcome.follow_ups
+        )
         return None if outcome.result is None else msgspec.Raw(outcome.result.encode()), None
     verdict = RetryAt(outcome.delay) if outcome.reason is None else GiveUp(outcome.reason)
     return None, ChildError(outcome.info, verdict)

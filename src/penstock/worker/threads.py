@@ -43,6 +43,11 @@ class Threads:
         with self._lock:
             self._size += 1
 
+    def resize(self, more: int) -> None:
+        """So many more threads may be started; of fewer, those there are go on."""
+        with self._lock:
+            self._size += more
+
     def close(self) -> None:
         for _ in range(self._count):
             self._jobs.put(None)

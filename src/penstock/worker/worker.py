@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -19,10 +19,11 @@ from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, PenstockError, StoreError
+from penstock.domain.gates import limit_of
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
 from penstock.store.contract import Listener, Store
-from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker
+from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker, Signals
 from penstock.worker import child
 from penstock.worker.crew import Crew, start_of
 from penstock.worker.executor import STOP_SECONDS
@@ -43,6 +44,7 @@ from penstock.worker.spreading import Spreading
 from penstock.worker.watchdog import Watchdog
 
 SIGNAL_SECONDS = 0.1
+IDLE_SIGNAL_SECONDS = 0.5
 LISTEN_SECONDS = 1.0
 FLUSH_SECONDS = 10.0
 
@@ -104,6 +106,8 @@ class Worker:
         self._starting: asyncio.Task[Any] | None = None
         self._crew: Crew | None = None
         self._recycled = False
+        self._told_to_drain = False
+        self._slots = settings.concurrency
 
     def _start_of(self, types: list[str]) -> Start:
         start = start_of(self._registry, self._settings, types, self._place, sys.path)
@@ -143,6 +147,22 @@ class Worker:
                      extra=fields("worker.recycling", worker_id=self._settings.worker_id, reason=why))  # fmt: skip
             self._recycled = True
             self._stopping.set()
+
+    def _drain_when_told(self) -> None:
+        """An operator's order through the store: stop in order, with as much time as what runs needs."""
+        if not self._stopping.is_set():
+            log.info("told to drain: finishing what runs, then stopping",
+                     extra=fields("worker.draining", worker_id=self._settings.worker_id))  # fmt: skip
+            self._told_to_drain = True
+            self._stopping.set()
+
+    def _resize(self, slots: int, crew: Crew) -> None:
+        log.info("resized from %d to %d slots", self._slots, slots,
+                 extra=fields("worker.resized", worker_id=self._settings.worker_id, slots=slots))  # fmt: skip
+        self._slots = slots
+        settings = self._settings
+        resized = replace(settings, concurrency=slots, process_slots=min(slots, settings.process_slots))
+        crew.resize(lines_of(self._registry, resized, self._types))
 
     # Running
 
@@ -268,21 +288,21 @@ class Worker:
         return asyncio.get_running_loop().create_task(guarded())
 
     async def _listen(self, listener: Listener, crew: Crew) -> None:
-        """Hints for the claimers, and word of attempts that were cancelled or lost."""
+        """Hints for the claimers, word of attempts that were cancelled or lost, and orders to this worker."""
         loop = asyncio.get_running_loop()
         looked, news = 0.0, False
         while True:
             if await listener.wait(SIGNAL_SECONDS if news else LISTEN_SECONDS):
                 news = True
                 crew.hint(listener.turn)
-            if news and loop.time() - looked >= SIGNAL_SECONDS:
+            if news and loop.time() - looked >= (SIGNAL_SECONDS if crew.active else IDLE_SIGNAL_SECONDS):
                 looked, news = loop.time(), False
-                if crew.active:
-                    await self._heed_signals(crew)
+                await self._heed_signals(crew)
 
     async def _heed_signals(self, crew: Crew) -> None:
+        session = self._session
         try:
-            signals = await self._store.read_signals(ReadSignals(self._session, crew.tokens()))
+            signals = await self._store.read_signals(ReadSignals(session, crew.tokens()))
         except StoreError as error:
             log.warning("could not read cancellations: %s", error)
             return
@@ -290,6 +310,14 @@ class Worker:
             crew.stop(token, Stop.CANCELLED)
         for token in signals.lost:
             crew.stop(token, Stop.LOST)
+        if session == self._session:
+            self._heed_orders(signals, crew)
+
+    def _heed_orders(self, signals: Signals, crew: Crew) -> None:
+        if signals.status == "draining":
+            self._drain_when_told()
+        if signals.slots is not None and signals.slots != self._slots:
+            self._resize(signals.slots, crew)
 
     # Registration
 
@@ -301,7 +329,7 @@ class Worker:
                 host=socket.gethostname(),
                 pid=os.getpid(),
                 version=version("penstock"),
-                slots=settings.concurrency,
+                slots=self._slots,
                 stale_after=settings.stale_after,
                 types=self._types,
                 queues=settings.queues,
@@ -310,6 +338,7 @@ class Worker:
                 declared={declaration.name: declaration.options for declaration in self._registry},
                 bell=listener.bell,
                 health=self._health_url,
+                limits=None if settings.rate_limits is None else tuple(map(limit_of, settings.rate_limits)),
             )
         )
         heartbeat.session = self._session
@@ -352,7 +381,7 @@ class Worker:
         claiming.cancel()
         await asyncio.wait({claiming})
         crew.release_buffers()
-        if self._recycled:  # There is no hurry, unless somebody asks for the end now.
+        if self._recycled or self._told_to_drain:  # There is no hurry, unless somebody asks for the end now.
             await self._until_idle(crew, None, self._asked)
         await self._until_idle(crew, self._settings.shutdown_timeout)
         if crew.active:

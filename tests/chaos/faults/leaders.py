@@ -48,10 +48,10 @@ def leader_killed(stage: Stage) -> None:
     settle(stage)
 
 
-@fault(row=20, engines=("postgresql",), short=(), full=())
+@fault(row=20, engines=("postgresql",))
 def leader_frozen_with_a_lock(stage: Stage) -> None:
     """The leader stands still in the middle of a transaction, as when its machine is cut off: another takes over."""
-    stage.start_worker(1, freeze=Crash("read_leader", nth=8))
+    stage.start_worker(1, freeze=Crash("stale_workers", nth=3), address=stage.place.address(timeout="2s"))
     some_leader(stage)
     for number in (2, 3):
         stage.start_worker(number)

@@ -61,7 +61,7 @@ class Storm:
     def freeze(self) -> None:
         victim = self.stage.victim()
         if victim is not None:
-            self.stage.pause(victim)
+            self.stage.pause(victim, anywhere=True)
             self.after(0.0, 2 * self.stage.size.lease, lambda: self._thaw(victim))
 
     def _thaw(self, victim: Actor) -> None:

@@ -13,7 +13,7 @@ from penstock.config.keys import KEYS, UNUSED, variable
 from penstock.config.load import load
 from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
-from penstock.domain.options import Resources
+from penstock.domain.options import RateLimit, Resources
 from penstock.observe.health import Limits
 from penstock.worker.settings import WorkerSettings, make_settings
 
@@ -62,6 +62,10 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         [health]
         min_workers = 3
         dead_letter_threshold = 5
+        [rate_limits]
+        stripe_api = { requests = 100, per = "second" }
+        "shop:{shop}" = { requests = 2, per = "10s" }
+        github = "5000/hour"
     """)
     assert make_settings(**load().worker_settings()) == WorkerSettings(
         types=("a", "b"), queues=("mail", "reports"), capabilities=("ml",), worker_id="w1", concurrency=7,
@@ -70,7 +74,42 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         health_limits=Limits(min_workers=3, dead_letter_threshold=5), recovery_interval=1.0,
         resources=Resources(cpu=4, memory=8 * 2**30), history="failures", ageing=600.0,
         retention=Retention(completed=86400.0, cancelled=60.0, dead=30 * 86400.0),
+        rate_limits=(
+            RateLimit("github", 5000, "hour"), RateLimit("shop:{shop}", 2, "10s"), RateLimit("stripe_api", 100),
+        ),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("a = 5", r"rate_limits\.a=5 is not possible: it has requests and per"),
+        ("a = { requests = 0 }", r"rate_limits\.a: rate limit 'a' of 0 per 'second' is not possible"),
+        ("a = { requests = -1, per = 'minute' }", "both must be above zero"),
+        ("a = { requests = 5, per = 'fortnight' }", "fortnight"),
+        ("a = { requests = 5, every = 'minute' }", "it has requests and per"),
+        ("a = { per = 'minute' }", "it has requests and per"),
+        ("a = 'many/second'", "'many'"),
+    ],
+)
+def test_rate_limits_that_are_not_possible(text: str, wrong: str, toml: Toml) -> None:
+    toml(f"[rate_limits]\n{text}\n")
+    with pytest.raises(ConfigError, match=wrong):
+        load()
+
+
+def test_rate_limits_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_RATE_LIMITS", "stripe_api=100/second, a:b=5/1m")
+    assert load()["rate_limits"] == (RateLimit("a:b", 5, "minute"), RateLimit("stripe_api", 100))
+    monkeypatch.setenv("PENSTOCK_RATE_LIMITS", "stripe_api")
+    with pytest.raises(ConfigError, match="write it like stripe_api=100/second"):
+        load()
+
+
+def test_without_any_config_a_worker_leaves_the_rate_limits_as_they_are(toml: Toml) -> None:
+    assert load().worker_settings()["rate_limits"] is None
+    toml("[worker]\nconcurrency = 5\n")
+    assert load().worker_settings()["rate_limits"] == ()
 
 
 @pytest.mark.parametrize("word", ["off", "none"])
@@ -201,7 +240,7 @@ def test_an_unknown_variable_without_a_near_one_lists_them(monkeypatch: pytest.M
         load()
 
 
-@pytest.mark.parametrize("name", [*UNUSED, "alerts.final_failure", "rate_limits.stripe.requests"])
+@pytest.mark.parametrize("name", [*UNUSED, "alerts.final_failure", "critical_types.mail"])
 def test_a_key_that_nothing_enforces_is_refused(name: str, toml: Toml, monkeypatch: pytest.MonkeyPatch) -> None:
     toml(f"{name} = 1\n")
     with pytest.raises(ConfigError, match="is not used by this version of penstock, so it is refused"):

@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 from penstock.config.keys import BY_NAME, KEYS, Key
 from penstock.config.load import load
 from penstock.domain.duration import UNIT_BYTES, UNIT_SECONDS
+from penstock.domain.options import PERIODS, RateLimit
 
 Written = tuple[Any, Any]
 """What a person writes, as TOML or environment have it, and what it means."""
@@ -42,6 +43,18 @@ def names() -> st.SearchStrategy[Written]:
     )
 
 
+def rates() -> st.SearchStrategy[Written]:
+    keys = st.text("abc_:", min_size=1, max_size=10)
+    rate = st.tuples(st.integers(1, 10**6), st.sampled_from([*PERIODS, "10s", "5m"]))
+    several = st.dictionaries(keys, rate, min_size=1)
+
+    def written(found: dict[str, tuple[int, str]]) -> Written:
+        text = ", ".join(f"{key}={requests}/{per}" for key, (requests, per) in found.items())
+        return text, tuple(RateLimit(key, *found[key]) for key in sorted(found))
+
+    return several.map(written)
+
+
 def values(key: Key) -> st.SearchStrategy[Written]:
     kinds: dict[str, st.SearchStrategy[Written]] = {
         "duration": durations(),
@@ -51,6 +64,7 @@ def values(key: Key) -> st.SearchStrategy[Written]:
         "number": st.integers(0, 4000).map(lambda number: (number / 4, number / 4)),
         "whole number": st.integers(1, WHOLE_MAX.get(key.name, 10_000)).map(lambda number: (number, number)),
         "host:port": st.integers(0, 65535).map(lambda port: (f"[::1]:{port}", f"[::1]:{port}")),
+        "rates": rates(),
         "true or false": st.booleans().map(lambda value: (value, value)),
         "address": NAMES.map(lambda name: (f"sqlite:////data/{name}", f"sqlite:////data/{name}")),
     }

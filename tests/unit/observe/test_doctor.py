@@ -227,3 +227,20 @@ def test_a_store_that_breaks_while_it_is_asked_is_a_finding(world: World, tmp_pa
 )
 def test_the_worst(levels: tuple[Any, ...], expected: str) -> None:
     assert worst([Finding("x", level, "x") for level in levels]) == expected
+
+
+def test_what_is_paused_is_told_and_is_no_fault(tmp_path: Path) -> None:
+    clock = FakeClock()
+    store = open_store(f"sqlite:///{tmp_path}/jobs.db", clock=clock)
+    try:
+        world = World(store, clock)
+        world.register(types=("other",))
+        world.add(type="mail", queue="slow")
+        assert [one.level for one in check_store(store, clock) if one.name == "waiting jobs"] == ["warning"]
+        world.pause("queue", "slow", actor="ann", reason="too slow")
+        found = [one for one in check_store(store, clock) if one.name in ("paused", "waiting jobs")]
+        assert [(one.level, one.message) for one in found] == [
+            ("ok", "queue 'slow' has been paused for less than 1s by ann: too slow; 1 job waiting"), ("ok", "none"),
+        ]  # fmt: skip
+    finally:
+        store.close()

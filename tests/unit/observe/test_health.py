@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from penstock.domain.pauses import Pause, Pauses
 from penstock.observe.health import (
     QUEUES_MAX,
     Check,
     Facts,
     Limits,
+    PausedWork,
     Status,
     judge,
     judge_dead,
@@ -217,3 +219,42 @@ def test_the_list_of_queues_is_bounded() -> None:
     queues = judge(replace(WELL, lanes=lanes), Limits()).details.queues
     assert queues is not None
     assert (len(queues), queues[0].queue) == (QUEUES_MAX, f"q{QUEUES_MAX + 49}")
+
+
+# What is paused
+
+MAIL = Pause("queue", "mail", START_US - 7_200_000_000, "ann", "the provider is down")
+
+
+def test_jobs_of_a_paused_queue_or_type_may_be_old_and_the_pause_is_named() -> None:
+    for pause in (MAIL, Pause("type", "mail", START_US - 7_200_000_000, "ann", "the provider is down")):
+        check = judge_queues([lane(99_999, queue="mail", jobs=4)], START_US, Pauses([pause]))
+        assert check.status == "healthy"
+        assert f"{pause} has been paused for 2h by ann: the provider is down (4 jobs waiting)" in told(check)
+
+
+def test_others_are_judged_by_their_own_age_beside_it() -> None:
+    lanes = [lane(99_999, queue="mail", jobs=4), lane(400, queue="rest", jobs=2)]
+    check = judge_queues(lanes, START_US, Pauses([MAIL]))
+    assert (check.status, "2 jobs waiting, the oldest for 6m40s" in told(check)) == ("degraded", True)
+    assert "queue 'mail' has been paused" in check.message
+
+
+def test_a_pause_without_jobs_is_named_too() -> None:
+    check = judge_queues([], START_US, Pauses([MAIL]))
+    assert (check.status, "(0 jobs waiting)" in check.message) == ("healthy", True)
+
+
+def test_many_pauses_are_counted_rather_than_named() -> None:
+    many = Pauses(Pause("queue", f"q{number}", START_US, "ann") for number in range(9))
+    assert "4 more paused: penstock queues" in judge_queues([], START_US, many).message
+
+
+def test_the_details_say_what_is_paused_and_the_oldest_is_one_that_is_not() -> None:
+    lanes = [lane(99_999, queue="mail", jobs=1_000), lane(40, queue="rest", jobs=2)]
+    details = judge(replace(WELL, lanes=lanes, pauses=Pauses([MAIL])), Limits()).details
+    assert details.oldest_waiting is not None
+    assert (details.oldest_waiting.queue, details.oldest_waiting.seconds) == ("rest", 40.0)
+    assert details.paused == [
+        PausedWork("queue", "mail", 7200.0, "ann", "the provider is down", waiting=1_000, more=True)
+    ]

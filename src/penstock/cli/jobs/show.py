@@ -11,6 +11,7 @@ from penstock.cli.options import AsJson, JobId, StoreUrl
 
 if TYPE_CHECKING:
     from penstock.domain.job import Job, Transition
+    from penstock.domain.pauses import Pause
     from penstock.store.contract import Store
 
 # These are long and come after the rest, each under its own heading.
@@ -34,24 +35,41 @@ def print_job(store: Store, job: Job, as_json: bool) -> None:
     import msgspec
 
     from penstock.cli.output import print_json
+    from penstock.cli.queues.list import pause_document
 
     history = store.read_history(job.id).wait()
+    pauses = _holding(store, job)
     if as_json:
-        print_json({**msgspec.to_builtins(job), "history": history})
+        paused = [{"kind": one.kind, "name": one.name, **pause_document(one)} for one in pauses]
+        print_json({**msgspec.to_builtins(job), "paused": paused, "history": history})
     else:
-        _print_fields(job, store.info.address)
+        _print_fields(job, pauses, store)
         _print_long(job)
         _print_history(history)
 
 
-def _print_fields(job: Job, address: str) -> None:
-    from penstock.cli.output import clean
+def _holding(store: Store, job: Job) -> tuple[Pause, ...]:
+    """The pauses that keep a waiting job from running."""
+    from penstock.domain.job import State
+    from penstock.domain.pauses import Pauses
+
+    waits = job.state in (State.PENDING, State.SCHEDULED, State.BLOCKED)
+    return Pauses(store.list_pauses().wait()).holding(job) if waits else ()
+
+
+def _print_fields(job: Job, pauses: tuple[Pause, ...], store: Store) -> None:
+    from penstock.cli.output import clean, one_line
+    from penstock.observe.words import paused_for
 
     names = [name for name in job.__struct_fields__ if name not in LONG]
     width = max(map(len, names)) + 2
     for name in names:
         typer.echo(f"{name:<{width}}{clean(_field(getattr(job, name)))}".rstrip())
-    typer.echo(f"{'store':<{width}}{address}")
+    typer.echo(f"{'store':<{width}}{store.info.address}")
+    if pauses:
+        now = store.read_clock().wait()
+        why = " and ".join(paused_for(pause, now) for pause in pauses)
+        typer.echo("\n" + clean(one_line(f"it does not run because {why}")))
 
 
 def _field(value: Any) -> str:

@@ -15,6 +15,15 @@ from penstock.store.params.duties import (
     PruneJobs as PruneJobs,
     Recovered as Recovered,
     RecoverJobs as RecoverJobs,
+    TendGates as TendGates,
+)
+from penstock.store.params.flow import (
+    DrainWorker as DrainWorker,
+    OpenJobs as OpenJobs,
+    PauseWork as PauseWork,
+    ResizeWorker as ResizeWorker,
+    ResumeWork as ResumeWork,
+    Switched as Switched,
 )
 from penstock.store.params.jobs import (
     BeginOnce as BeginOnce,

@@ -88,6 +88,12 @@ class FailUnroutable(msgspec.Struct, frozen=True, kw_only=True):
     term: int | None = None
 
 
+class TendGates(msgspec.Struct, frozen=True):
+    """Look after gates: open those that have room and were forgotten, and forget those that nobody needs."""
+
+    term: int | None = None
+
+
 class MarkWorkers(msgspec.Struct, frozen=True):
     """Sessions that did not answer probes and get no more jobs, and those that answer again."""
 

@@ -7,8 +7,18 @@ from typing import Literal
 
 import msgspec
 
+from penstock.domain.gates import Gate
 from penstock.domain.job import Event
-from penstock.domain.options import DEFAULT_POLICY, NO_RESOURCES, Options, Resources, Tenant, Unique
+from penstock.domain.options import (
+    DEFAULT_POLICY,
+    NO_RESOURCES,
+    Concurrency,
+    Options,
+    RateLimit,
+    Resources,
+    Tenant,
+    Unique,
+)
 from penstock.domain.room import Cap
 
 History = Literal["all", "default", "failures", "none"]
@@ -29,15 +39,18 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     tenant: Tenant | None = None
     tags: tuple[str, ...] = ()
     unique: Unique | None = None
+    rate_limit: RateLimit | None = None
+    limit: Concurrency | None = None
     parent: str | None = None
 
 
 class NewJob(msgspec.Struct, frozen=True, gc=False):
-    """A job to store. `id` was made by the caller, so that sending it twice makes one job."""
+    """A job to store. `id` was made by the caller, so that sending it twice makes one job. It passes all its gates."""
 
     id: str
     payload: str
     spec: JobSpec
+    gates: tuple[Gate, ...] = ()
 
 
 def job_spec(type: str, options: Options, parent: str | None = None) -> JobSpec:
@@ -56,6 +69,8 @@ def job_spec(type: str, options: Options, parent: str | None = None) -> JobSpec:
         tenant=options.tenant,
         tags=options.tags,
         unique=options.unique,
+        rate_limit=options.rate_limit,
+        limit=options.limit,
         parent=parent,
     )
 
@@ -76,6 +91,7 @@ class ClaimJobs(msgspec.Struct, frozen=True):
     """Up to `limit` jobs that this worker may run: by type, queue, capability and what it has.
 
     Together they need no more than what is `free` of that now (None: all of it), and no more of a type than its cap.
+    `at_once` is how many it can begin now: of jobs with gates it gets no more than that.
     """
 
     session: int
@@ -86,6 +102,7 @@ class ClaimJobs(msgspec.Struct, frozen=True):
     resources: Resources | None = None
     free: Resources | None = None
     caps: tuple[Cap, ...] = ()
+    at_once: int | None = None
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -106,10 +123,11 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
     tags: tuple[str, ...] | None = None
     parent: str | None = None
     resources: Resources | None = None
+    gates: tuple[Gate, ...] | None = None
 
 
 class Claimed(msgspec.Struct, frozen=True):
-    """What a claim gave. `next_due_at` is when the next scheduled job becomes due, if one is known."""
+    """What a claim gave. `next_due_at` is when the next scheduled job becomes due, or a gate opens, if it is known."""
 
     jobs: list[Claim]
     claimed_at: int

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from penstock.domain.gates import Limit
 from penstock.domain.options import NO_RESOURCES, Options, Resources
 
 
@@ -15,6 +16,7 @@ class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
 
     `declared` are the job types that its program knows, also those that it does not take; they are remembered for
     enqueues by name and for retries by operators. It counts as alive for `stale_after` seconds after a heartbeat.
+    `limits` are those of its config; None if it has no say in them.
     """
 
     worker_id: str
@@ -30,6 +32,7 @@ class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
     declared: dict[str, Options] = {}
     bell: int | None = None
     health: str | None = None
+    limits: tuple[Limit, ...] | None = None
 
 
 WorkerStatus = Literal["active", "draining", "inactive", "lost"]
@@ -54,10 +57,16 @@ class ReadSignals(msgspec.Struct, frozen=True):
 
 
 class Signals(msgspec.Struct, frozen=True):
-    """`cancelled`: a person asked to stop them. `lost`: the tokens are no longer current."""
+    """`cancelled`: a person asked to stop them. `lost`: the tokens are no longer current.
+
+    `status` and `slots` are the worker's own as they are stored: one that was told to drain is draining, and one that
+    was resized has other slots than it registered with. None for a worker that is not known.
+    """
 
     cancelled: list[int]
     lost: list[int]
+    status: WorkerStatus | None = None
+    slots: int | None = None
 
 
 class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,9 @@ from penstock.domain.options import NO_RESOURCES, Resources, Tenant
 from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Room, is_scarce
 from penstock.domain.routing import why_not
 from penstock.store.endings import AVOID_US, refuse_claim
+from penstock.store.gating import rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
+from penstock.store.postgres.gates import admit_steps, decode_gates
 from penstock.store.postgres.steps import SEEN, Steps, run, value
 from penstock.store.rows import read_resources
 
@@ -62,6 +64,8 @@ class Seen:
 
     def __init__(self) -> None:
         self.lanes: dict[int, Lane] = {}
+        self.orders: int | None = None
+        self._paused: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
         self.first: dict[int, tuple[int, str]] = {}
         self.upto: str | None = None
         self.server = ""
@@ -71,8 +75,14 @@ class Seen:
         self.headed_for = 0.0
         self.expired_upto = 0
         self.expired_at = 0.0
+        self.wake_at: int | None = None
         self.width = LANES_MIN
         self._eligible: dict[tuple[object, ...], Eligible] = {}
+
+    def heed(self, orders: int, queues: list[str], types: list[str]) -> None:
+        """Remember what is paused, and as of which order."""
+        self.orders, self._paused = orders, (frozenset(queues), frozenset(types))
+        self._eligible.clear()
 
     def look(self, snapshot: str) -> None:
         """Remember a snapshot: `xmin:xmax:in progress`."""
@@ -93,7 +103,12 @@ class Seen:
         key = (claim.types, claim.queues, claim.capabilities, claim.resources, tuple(cap.names for cap in claim.caps))
         found = self._eligible.get(key)
         if found is None or found.known != len(self.lanes):
-            lanes = [number for number, lane in self.lanes.items() if not why_not(claim, lane)]
+            queues, types = self._paused
+            lanes = [
+                number
+                for number, lane in self.lanes.items()
+                if lane.queue not in queues and lane.type not in types and not why_not(claim, lane)
+            ]
             scarce = [number for number in lanes if is_scarce(self.lanes[number], claim.caps)]
             if len(self._eligible) > 64:
                 self._eligible.clear()
@@ -132,8 +147,36 @@ class Seen:
 
 
 def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
-    """Each statement is a transaction of its own. A claim that comes up short looks again where there may be more."""
+    """Each statement is a transaction of its own."""
     seen: Seen = yield from value(SEEN)
+    claimed = yield from _gather(seen, claim)
+    jobs = yield from _admitted(seen, claim, claimed.jobs)
+    if seen.wake_at is not None and seen.wake_at <= claimed.claimed_at:
+        yield from run("open_gates")
+        rest = rest_of(claim, jobs)
+        if rest.limit > 0:
+            claimed = yield from _gather(seen, rest)
+            jobs += yield from _admitted(seen, rest, claimed.jobs)
+    moments = [at for at in (claimed.next_due_at, seen.wake_at) if at is not None]
+    return Claimed(jobs, claimed.claimed_at, min(moments, default=None))
+
+
+def _admitted(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Claim]]:
+    """Those that pass their gates, and instead of the others those that come next."""
+    passed: list[Claim] = []
+    while any(job.gates for job in jobs):
+        rest = rest_of(claim, passed)
+        admitted, back = yield from admit_steps(jobs, rest.limit if rest.at_once is None else rest.at_once)
+        passed += admitted
+        seen.wake_at = yield from value("next_wake")
+        if back or len(passed) >= claim.limit:
+            return passed
+        jobs = (yield from _gather(seen, rest_of(claim, passed))).jobs
+    return passed + jobs
+
+
+def _gather(seen: Seen, claim: ClaimJobs) -> Steps[Claimed]:
+    """A claim that comes up short looks again where there may be more."""
     if seen.upto is None:
         yield from _look_at_all(seen)
     room = Room(claim.free or claim.resources, claim.caps)
@@ -221,6 +264,8 @@ def _look_at_all(seen: Seen) -> Steps[None]:
     [(snapshot, seen.server, now, lanes, dues, ids)] = yield from run("heads")
     seen.note(now)
     yield from _read_lanes(seen)  # After the heads, so that every lane of theirs is known.
+    if seen.orders is None:
+        yield from _read_orders(seen)
     seen.look(snapshot)
     seen.first = {lane: (due, id_) for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True)}
     seen.headed_at = time.monotonic()
@@ -231,6 +276,11 @@ def _read_lanes(seen: Seen) -> Steps[None]:
     # All of them: a lane with a smaller number may have been committed after one with a larger.
     for number, type_, queue, capability, resources, priority in (yield from run("read_lanes", known=0)):
         seen.lanes[number] = Lane(type_, queue, capability, read_resources(resources), priority)
+
+
+def _read_orders(seen: Seen) -> Steps[None]:
+    [(orders, queues, types)] = yield from run("read_orders")
+    seen.heed(orders, queues, types)
 
 
 def _claim(
@@ -256,6 +306,7 @@ def _claim(
         priorities=[seen.lanes[lane].priority for lane in active],
         eligible=eligible,
         known=len(seen.lanes),
+        orders=seen.orders,
         expired=seen.expired_upto,
         flood=FLOOD,
         fair=AVOID_US,
@@ -264,15 +315,17 @@ def _claim(
         beyond_due=None if beyond is None else seen.first[beyond][0],
         beyond_id=None if beyond is None else seen.first[beyond][1],
     )
-    (status, now, snapshot, server, flooded, strange, overdue, new, new_dues, new_ids, lanes, dues, ids, *columns) = (
-        answer
-    )
+    status, now, snapshot, server, flooded, strange, ordered, overdue, seen.wake_at, *rest = answer
+    new, new_dues, new_ids, lanes, dues, ids, *columns = rest
     if status not in ("active", "draining"):
         seen.upto = None
         raise refuse_claim(status)
     seen.note(now)
+    if ordered:
+        yield from _read_orders(seen)
     if strange:
         yield from _read_lanes(seen)
+    if ordered or strange:
         return Claimed([], now, None), True
     jobs = _claims(seen, columns)
     if flooded or server != seen.server:  # Numbers of transactions mean nothing to a server that was started again.
@@ -327,9 +380,10 @@ def expire_all() -> Steps[None]:
 
 
 def _claims(seen: Seen, columns: list[Any]) -> list[Claim]:
-    (tokens, ids, lanes, attempts, crashes, payloads, policies, created, dues, orgs, workspaces, tags, parents) = (
-        columns
-    )
+    (
+        tokens, ids, lanes, attempts, crashes, payloads, policies, created, dues, orgs, workspaces, tags, parents,
+        gates,
+    ) = columns  # fmt: skip
     if not tokens:
         return []
     routes = [seen.lanes[lane] for lane in lanes]
@@ -354,5 +408,6 @@ def _claims(seen: Seen, columns: list[Any]) -> list[Claim]:
             [text and _tags(text) for text in tags] if tags else none,
             parents or none,
             [None if route.resources is NO_RESOURCES else route.resources for route in routes],
+            map(decode_gates, gates) if gates else none,
         )
     )

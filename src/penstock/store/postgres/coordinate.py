@@ -76,6 +76,11 @@ def unroutable_steps(fail: p.FailUnroutable) -> Steps[list[str]]:
     return [job_id for (job_id,) in rows]
 
 
+def tend_steps(tend: p.TendGates) -> Steps[None]:
+    yield from check_term(tend.term)
+    yield from run("tend_gates")
+
+
 def mark_steps(mark: p.MarkWorkers) -> Steps[None]:
     yield from check_term(mark.term)
     for failing, sessions in ((True, mark.failing), (False, mark.well)):

@@ -11,6 +11,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import StoreError
 from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.store.params import Enqueued, JobSpec, NewJob
+from penstock.store.postgres.gates import encode_gates, park_steps
 from penstock.store.postgres.steps import Steps, run
 
 BIGINT_MAX = 2**63 - 1
@@ -18,15 +19,20 @@ Route = tuple[str, str, str, str, int]
 
 
 def enqueue_steps(
-    jobs: Sequence[NewJob], retried_from: dict[str, str] | None = None, wake: bool = True
+    jobs: Sequence[NewJob], retried_from: dict[str, str] | None = None, wake: bool = True, own: bool = True
 ) -> Steps[list[Enqueued]]:
-    """Store the jobs. One whose id is stored already, or whose unique key is held, is answered with created False."""
-    if len(jobs) == 1 and jobs[0].spec.unique is None and not retried_from and (yield from _insert_one(jobs[0], wake)):
+    """Store the jobs. One whose id is stored already, or whose unique key is held, is answered with created False.
+
+    `own` is False in a transaction of the caller's, which may last.
+    """
+    if is_plain(jobs[:1]) and len(jobs) == 1 and not retried_from and (yield from _insert_one(jobs[0], wake)):
         return [Enqueued(jobs[0].id, True)]
     held = (yield from _held_keys(jobs)) if any(job.spec.unique for job in jobs) else {}
+    gated = [job for job in jobs if job.gates]
+    parked = (yield from park_steps(gated, own)) if gated else {}
     runs: list[tuple[list[NewJob], set[str] | None]] = []
     for (spec, old_id), alike in _runs(jobs, held, retried_from).items():
-        runs.append((alike, (yield from _insert(spec, alike, old_id, wake))))
+        runs.append((alike, (yield from _insert(spec, alike, old_id, wake, parked))))
     if not held and all(new is None for _, new in runs):
         return [Enqueued(job.id, True) for job in jobs]
     stored = {id_ for alike, new in runs for id_ in ({job.id for job in alike} if new is None else new)}
@@ -42,9 +48,11 @@ def _answers(jobs: Sequence[NewJob], held: dict[str, Enqueued], stored: set[str]
 
 
 def is_plain(jobs: Sequence[NewJob]) -> bool:
-    """Whether storing them is one statement: they share a spec, and there is no key to hold."""
+    """Whether storing them is one statement: they share a spec, and there is no key to hold and no gate to pass."""
     spec = jobs[0].spec if jobs else None
-    return spec is not None and spec.unique is None and all(job.spec is spec or job.spec == spec for job in jobs)
+    if spec is None or spec.unique is not None or spec.limit is not None or spec.rate_limit is not None:
+        return False
+    return all((job.spec is spec or job.spec == spec) and not job.gates for job in jobs)
 
 
 def route_of(spec: JobSpec) -> Route:
@@ -82,12 +90,19 @@ def _insert_one(job: NewJob, wake: bool) -> Steps[bool]:
     return bool((yield from run("insert_job", **parameters)))
 
 
-def _insert(spec: JobSpec, jobs: list[NewJob], retried_from: str | None, wake: bool) -> Steps[set[str] | None]:
+def _insert(
+    spec: JobSpec, jobs: list[NewJob], retried_from: str | None, wake: bool, parked: dict[str, int]
+) -> Steps[set[str] | None]:
     """Answers the ids that were stored, or None for all of them."""
     parameters = _shared(spec, retried_from, wake)
     parameters["ids"], parameters["payloads"] = [job.id for job in jobs], [job.payload for job in jobs]
+    gated = any(job.gates for job in jobs)
+    if gated:
+        aside = [job.id for job in jobs if job.id in parked]
+        parameters["gates"] = [encode_gates(job.gates) if job.gates else None for job in jobs]
+        parameters["parked"], parameters["before"] = aside, [parked[id_] for id_ in aside]
     for _ in range(2):
-        [(lane, stored, _)] = yield from run("insert_jobs", **parameters)
+        [(lane, stored, _)] = yield from run("insert_gated_jobs" if gated else "insert_jobs", **parameters)
         if lane is not None:
             return None if stored is None else set(stored)
         yield from lane_steps([route_of(spec)])

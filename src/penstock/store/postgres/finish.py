@@ -15,16 +15,20 @@ _ARRAYS = ("tokens", "finals", "states", "started", "delays", "errors", "reasons
 
 
 def finish_steps(finish: FinishJobs) -> Steps[list[int]]:
-    """Answers the tokens that were lost."""
+    """Answers the tokens that were lost.
+
+    In a transaction of the caller's, gates are left to the leader, who looks after them: they would be locked for long.
+    """
+    own = finish.transaction is None
     if finish.follow_ups:
         tokens = [token for token, _ in finish.follow_ups]
         held = {token for (token,) in (yield from run("follow_up_tokens", tokens=tokens))}
         yield from enqueue_steps([job for token, job in finish.follow_ups if token in held])
     lost: list[int] = []
     for keep, run_ in groupby(finish.completed, key=lambda done: done.keep):
-        lost += yield from _complete(keep, list(run_), finish.history)
+        lost += yield from _complete(keep, list(run_), finish.history, own)
     if finish.unfinished:
-        lost += yield from end_attempts([ending_of(end) for end in finish.unfinished], finish.history)
+        lost += yield from end_attempts([ending_of(end) for end in finish.unfinished], finish.history, own)
     return sorted(set(lost))
 
 
@@ -35,9 +39,9 @@ def is_alone(finish: FinishJobs) -> bool:
     return len({done.keep for done in finish.completed}) <= 1
 
 
-def _complete(keep: bool | int, done: list[Completed], history: History) -> Steps[list[int]]:
+def _complete(keep: bool | int, done: list[Completed], history: History, own: bool) -> Steps[list[int]]:
     tokens = [success.token for success in done]
-    [(stored,)] = yield from run(
+    [(stored, gated)] = yield from run(
         "complete_jobs",
         tokens=tokens,
         started=[success.started_at for success in done],
@@ -47,6 +51,8 @@ def _complete(keep: bool | int, done: list[Completed], history: History) -> Step
         remove=keep is False or history in ("failures", "none"),
         record=history == "all",
     )
+    if gated and own:
+        yield from run("release_holds", tokens=tokens, unused=[])
     return [] if stored is None else _missing(tokens, stored)
 
 
@@ -55,10 +61,13 @@ def _missing(tokens: Sequence[int], found: Sequence[int] | None) -> list[int]:
     return [token for token in tokens if token not in there]
 
 
-def end_attempts(endings: Sequence[Ending], history: History) -> Steps[list[int]]:
+def end_attempts(endings: Sequence[Ending], history: History, own: bool = True) -> Steps[list[int]]:
     """Return the jobs that will be tried again, and end the others. Answers the tokens that were lost."""
     columns = dict(zip(_ARRAYS, (list(column) for column in zip(*endings, strict=True)), strict=True))
-    [(found, _)] = yield from run("end_attempts", **columns, record=history != "none")
+    [(found, gated, _)] = yield from run("end_attempts", **columns, record=history != "none")
+    if gated and own:
+        unused = [end.token for end in endings if end.give_back and end.started_at is None]
+        yield from run("release_holds", tokens=[end.token for end in endings], unused=unused)
     return _missing([end.token for end in endings], found)
 
 

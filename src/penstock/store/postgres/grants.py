@@ -12,9 +12,24 @@ EVERYBODY = ("public", "none")
 RIGHTS = {
     "SELECT": ("meta",),
     "SELECT, INSERT": ("lane",),
+    "SELECT, UPDATE": ("order_number",),
     "SELECT, INSERT, UPDATE": ("job_type", "leader"),
     "SELECT, INSERT, DELETE": ("history",),
-    "SELECT, INSERT, UPDATE, DELETE": ("job", "waiting", "lease", "outcome", "unique_key", "worker", "once"),
+    "SELECT, INSERT, UPDATE, DELETE": (
+        "job",
+        "waiting",
+        "lease",
+        "outcome",
+        "unique_key",
+        "worker",
+        "once",
+        "pause",
+        "gate",
+        "gate_limit",
+        "hold",
+        "permit",
+        "parked",
+    ),
     "INSERT": ("audit",),
 }
 """Which rights on which tables: rows that are only ever added can be changed by nobody but the owner."""

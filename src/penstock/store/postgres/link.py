@@ -150,11 +150,17 @@ def dsn(address: PostgresAddress) -> str:
 
 
 def setup(role: Role, seconds: float) -> str:
-    """The settings of a direct connection. The server gives up a little before the watch does."""
+    """The settings of a direct connection. The server gives up a little before the watch does.
+
+    A process that is stopped in the middle of its transaction loses it, and with it the locks that others wait for.
+    """
     if role is Role.CALLER:
         return _SETUP[role]
     limit = int(seconds * 1000)
-    return f"SET statement_timeout = {limit}; SET lock_timeout = {limit // 2}; {_SETUP[role]}"
+    return (
+        f"SET statement_timeout = {limit}; SET lock_timeout = {limit // 2}; "
+        f"SET idle_in_transaction_session_timeout = {limit // 3}; {_SETUP[role]}"
+    )
 
 
 class Retry:

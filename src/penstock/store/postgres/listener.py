@@ -41,6 +41,7 @@ class PostgresListener:
         self._link: Link | None = None
         self._hears = False
         self._upto, self._open = "0", list[str]()
+        self._orders: int | None = None
         self._look_at = 0.0
         self._retry_at = 0.0
         self._retry_pause = RETRY_SECONDS_MIN
@@ -104,10 +105,11 @@ class PostgresListener:
         self._look_at = self._loop.time()
         statement = Statement("look", {"upto": self._upto, "open": self._open})
         with hung_up_after(ANSWER_SECONDS, link):
-            [(snapshot, news)] = await link.conn.wait(link.wire.ask(*self._wiring.query(statement)))
+            [(snapshot, news, orders)] = await link.conn.wait(link.wire.ask(*self._wiring.query(statement)))
         _, self._upto, open_ = snapshot.split(":")
         self._open = open_.split(",") if open_ else []
-        return bool(news)
+        before, self._orders = self._orders, orders
+        return bool(news) or before not in (None, orders)
 
     def _lose(self, error: Exception) -> None:
         """The next connection is tried after a pause that grows."""

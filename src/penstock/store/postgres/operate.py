@@ -18,17 +18,18 @@ from penstock.domain.options import Tenant
 from penstock.store import params as p
 from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.enqueue import enqueue_steps
+from penstock.store.postgres.gates import wake_steps
 from penstock.store.postgres.read import dead_matching, is_id, read_types
 from penstock.store.postgres.statements import DEFAULT_SCHEMA, sql
 from penstock.store.postgres.steps import Steps, run, run_text, value
 from penstock.store.postgres.wake import wake
 from penstock.store.rows import (
     DeadJob,
+    job_again,
     named_state,
     prune_ages,
     refuse_retried,
     refuse_unknown,
-    spec_again,
     unknown_job,
 )
 
@@ -46,13 +47,15 @@ def cancel_job(cancel: p.CancelJob) -> Steps[p.Cancelled]:
         found = yield from run("find_job", id=cancel.id)
         if not found:
             raise unknown_job(cancel.id)
-        [(outcome, token, lane, due_at)] = found
+        [(outcome, token, lane, due_at, gate, gates)] = found
         if outcome is not None:
             return p.Cancelled(named_state(outcome), named_state(outcome))
         if token is not None:
             done = yield from _ask_to_stop(token)
         else:
-            done = yield from _cancel_waiting(cancel, lane, due_at)
+            done = yield from _cancel_waiting(cancel, lane, due_at, blocked=gate is not None)
+            if done is not None and gates is not None:
+                yield from wake_steps(gates)
         if done is not None:
             yield from _audit(cancel.actor, "cancel", {"id": cancel.id})
             return done
@@ -71,12 +74,12 @@ def _ask_to_stop(token: int) -> Steps[p.Cancelled | None]:
     return p.Cancelled(state, state)
 
 
-def _cancel_waiting(cancel: p.CancelJob, lane: int, due_at: int) -> Steps[p.Cancelled | None]:
+def _cancel_waiting(cancel: p.CancelJob, lane: int, due_at: int, blocked: bool) -> Steps[p.Cancelled | None]:
     reason = f"by {cancel.actor}"
     gone = yield from run("cancel_waiting_job", id=cancel.id, lane=lane, due_at=due_at, reason=reason)
     if not gone:
         return None
-    before = State.SCHEDULED if gone[0][0] else State.PENDING
+    before = State.SCHEDULED if gone[0][0] else State.BLOCKED if blocked else State.PENDING
     return p.Cancelled(before, next_state(before, Event.CANCEL))
 
 
@@ -92,7 +95,7 @@ def retry_dead(retry: p.RetryDead) -> Steps[list[tuple[str, str]]]:
     pairs = [(dead.id, new_id) for new_id, dead in chosen]
     if chosen:
         declared = (yield from read_types()) | retry.types
-        jobs = [p.NewJob(new_id, dead.payload, spec_again(declared, dead)) for new_id, dead in chosen]
+        jobs = [job_again(new_id, declared, dead) for new_id, dead in chosen]
         yield from enqueue_steps(jobs, retried_from={new_id: old_id for old_id, new_id in pairs})
         old_ids, new_ids = (list(ids) for ids in zip(*pairs, strict=True))
         yield from run("link_retries", old_ids=old_ids, new_ids=new_ids, reason=f"by {retry.actor} as ")

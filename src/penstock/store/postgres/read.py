@@ -39,6 +39,7 @@ _ANY_STATE = "SELECT job.id FROM penstock.job WHERE {where}"
 _PENDING_AMONG_MANY = f"""SELECT job.id FROM penstock.job
     WHERE job.due_at <= {_NOW} AND {{where}}
         AND (SELECT lease.token FROM penstock.lease WHERE lease.id = job.id) IS NULL
+        AND (SELECT parked.gate FROM penstock.parked WHERE parked.id = job.id) IS NULL
         AND (SELECT outcome.state FROM penstock.outcome WHERE outcome.id = job.id) IS NULL"""
 _PENDING_AMONG_FEW = f"SELECT it.id FROM penstock.waiting AS it WHERE it.due_at <= {_NOW} AND {{where}}"
 _SCHEDULED = f"""SELECT it.id FROM penstock.lane
@@ -48,8 +49,9 @@ _SCHEDULED = f"""SELECT it.id FROM penstock.lane
     WHERE {{where}}"""
 _CLAIMED = "SELECT it.id FROM penstock.lease AS it WHERE it.started_at IS NULL AND {where}"
 _RUNNING = "SELECT it.id FROM penstock.lease AS it WHERE it.started_at IS NOT NULL AND {where}"
+_BLOCKED = "SELECT it.id FROM penstock.parked AS it WHERE {where}"
 _ENDED = "SELECT it.id FROM penstock.outcome AS it WHERE it.state = ANY (%(ended)s::smallint[]) AND {where}"
-_BY_STATE = {State.SCHEDULED: _SCHEDULED, State.CLAIMED: _CLAIMED, State.RUNNING: _RUNNING}
+_BY_STATE = {State.SCHEDULED: _SCHEDULED, State.BLOCKED: _BLOCKED, State.CLAIMED: _CLAIMED, State.RUNNING: _RUNNING}
 
 
 # Jobs
@@ -223,10 +225,15 @@ def _worker(
 
 
 def read_signals(params: p.ReadSignals) -> Steps[p.Signals]:
-    current: dict[int, bool] = dict((yield from run("read_signals", tokens=list(params.tokens))))
+    [(current, cancelled, status, slots)] = yield from run(
+        "read_signals", tokens=list(params.tokens), session=params.session
+    )
+    held, asked = set(current), set(cancelled)
     return p.Signals(
-        cancelled=[token for token in params.tokens if current.get(token)],
-        lost=[token for token in params.tokens if token not in current],
+        cancelled=[token for token in params.tokens if token in asked],
+        lost=[token for token in params.tokens if token not in held],
+        status=status,
+        slots=slots,
     )
 
 

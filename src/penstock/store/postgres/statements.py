@@ -15,7 +15,7 @@ from penstock.domain.errors import ConfigError
 
 DEFAULT_SCHEMA = "penstock"
 NAME_CHARS_MAX = 63
-PARTS = {"claim_one_lane": ("claim_jobs", "many lanes")}
+PARTS = {"claim_one_lane": ("claim_jobs", "many lanes"), "insert_jobs": ("insert_gated_jobs", "gates")}
 """Statements that are another without what it has between `-- such a line {` and `-- }`."""
 
 _PARAMETER = re.compile(r"%\((\w+)\)s(?:::(\w+(?:\[\])?))?|%%")

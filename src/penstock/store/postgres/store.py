@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 
@@ -18,14 +18,27 @@ from penstock.domain.clock import Clock
 from penstock.domain.errors import StoreError
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
+from penstock.domain.pauses import Pause
 from penstock.store import params as p
 from penstock.store.call import Call
 from penstock.store.contract import Transaction
-from penstock.store.postgres import check, claim, coordinate, enqueue, finish, migrate, operate, plain, read, workers
+from penstock.store.postgres import (
+    check,
+    coordinate,
+    enqueue,
+    finish,
+    flow,
+    migrate,
+    operate,
+    plain,
+    read,
+    workers,
+)
 from penstock.store.postgres.address import PostgresAddress
+from penstock.store.postgres.calls import ClaimCall, EnqueueCall, JoinCall, StoreCall, ThreadCall
 from penstock.store.postgres.errors import translate
 from penstock.store.postgres.guests import GuestCall
-from penstock.store.postgres.link import Link, Role
+from penstock.store.postgres.link import Role
 from penstock.store.postgres.listener import PostgresListener
 from penstock.store.postgres.looped import LoopSide
 from penstock.store.postgres.notifier import Notifier
@@ -33,7 +46,7 @@ from penstock.store.postgres.plain import PlainSide
 from penstock.store.postgres.steps import Operation, Steps
 from penstock.store.postgres.transaction import PostgresTransaction, atransaction, transaction
 from penstock.store.postgres.wake import wake
-from penstock.store.postgres.wiring import Wiring, settle_steps
+from penstock.store.postgres.wiring import Wiring
 
 BRIEF_SECONDS = 10.0
 """For what a worker cannot wait for long: a silent server must be left before the worker counts as lost."""
@@ -121,7 +134,7 @@ class PostgresStore:
     def enqueue_jobs(self, params: p.EnqueueJobs) -> Call[list[p.Enqueued]]:
         jobs = list(params.jobs)
         if params.transaction is not None:
-            operation = Operation(lambda: enqueue.enqueue_steps(jobs))
+            operation = Operation(lambda: enqueue.enqueue_steps(jobs, own=False))
             return self._join(params.transaction, operation, [job.spec for job in jobs], "aenqueue()")
         return EnqueueCall(self, jobs)
 
@@ -201,7 +214,8 @@ class PostgresStore:
         return self._write(lambda: workers.recover_steps(params, self._random))
 
     def lead_store(self, params: p.LeadStore) -> Call[p.Leadership]:
-        return self._call(lambda: coordinate.lead_steps(params), Role.WRITE, seconds=self._brief)
+        # Each statement by itself: one that is stopped in between must not keep others from the lead.
+        return self._call(lambda: coordinate.lead_steps(params), Role.WRITE, alone=True, seconds=self._brief)
 
     def give_back_jobs(self, params: p.GiveBackJobs) -> Call[p.GivenBack]:
         return self._write(lambda: coordinate.give_back_steps(params))
@@ -214,6 +228,9 @@ class PostgresStore:
 
     def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
         return self._write(lambda: coordinate.unroutable_steps(params))
+
+    def tend_gates(self, params: p.TendGates) -> Call[None]:
+        return self._write(lambda: coordinate.tend_steps(params))
 
     def mark_workers(self, params: p.MarkWorkers) -> Call[None]:
         return self._write(lambda: coordinate.mark_steps(params))
@@ -252,6 +269,24 @@ class PostgresStore:
 
     def cancel_job(self, params: p.CancelJob) -> Call[p.Cancelled]:
         return self._write(lambda: operate.cancel_job(params))
+
+    def pause_work(self, params: p.PauseWork) -> Call[list[p.Switched]]:
+        return self._write(lambda: flow.pause_steps(params))
+
+    def resume_work(self, params: p.ResumeWork) -> Call[list[p.Switched]]:
+        return self._write(lambda: flow.resume_steps(params))
+
+    def list_pauses(self) -> Call[list[Pause]]:
+        return self._read(flow.list_pauses)
+
+    def count_open(self) -> Call[list[p.OpenJobs]]:
+        return self._read(flow.count_open)
+
+    def drain_worker(self, params: p.DrainWorker) -> Call[bool]:
+        return self._write(lambda: flow.drain_steps(params))
+
+    def resize_worker(self, params: p.ResizeWorker) -> Call[int]:
+        return self._write(lambda: flow.resize_steps(params))
 
     def list_dead(self, params: p.ListDead) -> Call[p.DeadPage]:
         return self._read(lambda: read.list_dead(params))
@@ -362,122 +397,6 @@ def _durability(fsync: str, commit: str) -> str:
         f"synchronous_commit={commit}: every commit of an enqueue or an outcome is on disk before the call returns; "
         "survives power loss"
     )
-
-
-class StoreCall(Generic[T]):
-    """An operation on the store's own connections."""
-
-    __slots__ = ("_operation", "_role", "_store")
-
-    def __init__(self, store: PostgresStore, operation: Operation[T], role: Role) -> None:
-        self._store = store
-        self._operation = operation
-        self._role = role
-
-    def wait(self) -> T:
-        self._store._wiring.refuse()
-        return self._store._plain.run(self._operation, self._role)
-
-    def __await__(self) -> Generator[Any, None, T]:
-        self._store._wiring.refuse()
-        return (yield from self._store.looped().run(self._operation, self._role).__await__())
-
-
-class EnqueueCall:
-    """An enqueue, together with those of others that come while one is under way."""
-
-    __slots__ = ("_jobs", "_store")
-
-    def __init__(self, store: PostgresStore, jobs: list[p.NewJob]) -> None:
-        self._store = store
-        self._jobs = jobs
-
-    def wait(self) -> list[p.Enqueued]:
-        self._store._wiring.refuse()
-        return self._store._plain.enqueue(self._jobs, self._store.enqueue_operation)
-
-    def __await__(self) -> Generator[Any, None, list[p.Enqueued]]:
-        self._store._wiring.refuse()
-        return (yield from self._store.looped().enqueue(self._jobs, self._store.enqueue_operation).__await__())
-
-
-class JoinCall(Generic[T]):
-    """An operation in the caller's transaction, after the lanes that it needs were made."""
-
-    __slots__ = ("_joined", "_routes", "_store")
-
-    def __init__(self, store: PostgresStore, joined: GuestCall[T], routes: set[enqueue.Route]) -> None:
-        self._store = store
-        self._joined = joined
-        self._routes = routes
-
-    def wait(self) -> T:
-        self._store._wiring.refuse()
-        if self._routes:
-            self._store.lanes(self._routes).wait()
-            self._store.made(self._routes)
-        return self._joined.wait()
-
-    def __await__(self) -> Generator[Any, None, T]:
-        self._store._wiring.refuse()
-        if self._routes:
-            yield from self._store.lanes(self._routes).__await__()
-            self._store.made(self._routes)
-        return (yield from self._joined.__await__())
-
-
-class ClaimCall:
-    """A claim. What an earlier one took without being able to say so is given back first."""
-
-    __slots__ = ("_params", "_store")
-
-    def __init__(self, store: PostgresStore, params: p.ClaimJobs) -> None:
-        self._store = store
-        self._params = params
-
-    def _operation(self) -> Operation[p.Claimed]:
-        params = self._params
-        return Operation(lambda: claim.claim_steps(params), alone=True, durable=False, seconds=self._store._brief)
-
-    def wait(self) -> p.Claimed:
-        self._store._wiring.refuse()
-        return self._store._plain.run(self._operation(), Role.CLAIM)
-
-    def __await__(self) -> Generator[Any, None, p.Claimed]:
-        return (yield from self._claim().__await__())
-
-    async def _claim(self) -> p.Claimed:
-        wiring, session = self._store._wiring, self._params.session
-        wiring.refuse()
-
-        def lost(link: Link) -> None:
-            wiring.doubt(session, link)
-
-        async def settle() -> None:
-            doubt = wiring.doubts.get(session)
-            if doubt is not None and doubt.open:
-                await self._store._write(lambda: settle_steps(session, doubt))
-                doubt.open = False
-
-        # Settled while the connection for claims is held: no other claim of this worker is under way.
-        claimed = await self._store.looped().run(self._operation(), Role.CLAIM, lost, settle)
-        wiring.claimed(session, [job.token for job in claimed.jobs[-1:]])
-        return claimed
-
-
-class ThreadCall(Generic[T]):
-    """Something that blocks: in the caller's thread, or in a thread of its own for async callers."""
-
-    __slots__ = ("_work",)
-
-    def __init__(self, work: Callable[[], T]) -> None:
-        self._work = work
-
-    def wait(self) -> T:
-        return self._work()
-
-    def __await__(self) -> Generator[Any, None, T]:
-        return (yield from asyncio.to_thread(self._work).__await__())
 
 
 _stores: weakref.WeakSet[PostgresStore] = weakref.WeakSet()

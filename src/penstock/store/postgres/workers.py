@@ -12,6 +12,7 @@ from penstock.store import params as p
 from penstock.store.endings import already_registered, ending_of_lost
 from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.finish import end_attempts
+from penstock.store.postgres.gates import limit_steps
 from penstock.store.postgres.steps import Steps, run, value
 
 Random = Callable[[], float]
@@ -26,6 +27,8 @@ def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> St
         while (yield from _recover_session(session, 1000, draw)):
             pass
     yield from run("move_tokens")
+    if worker.limits is not None:
+        yield from limit_steps(worker.limits)
     if worker.declared:
         names = sorted(worker.declared)
         yield from run("declare_types", names=names, options=[_json(worker.declared[name]) for name in names])

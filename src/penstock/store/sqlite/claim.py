@@ -7,9 +7,11 @@ import msgspec
 
 from penstock.domain.job import StateCode
 from penstock.store.endings import refuse_claim
+from penstock.store.gating import rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.store.sqlite.fit import lease_jobs
-from penstock.store.sqlite.tx import Tx
+from penstock.store.sqlite.gates import admit, open_gates
+from penstock.store.sqlite.tx import Eligible, Tx
 
 PROMOTED_MAX = 2000
 MAX_TOKEN = 2**63 - 1
@@ -18,17 +20,43 @@ _decode = msgspec.json.Decoder(list[Claim]).decode
 
 
 def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
-    [(status, next_due_at, next_expiry, last_lane, token)] = tx.run("before_claim", session=claim.session)
+    [(status, next_due_at, next_expiry, last_lane, token, orders, wake_at)] = tx.run(
+        "before_claim", session=claim.session
+    )
     if status not in ("active", "draining"):
         raise refuse_claim(status)
+    if status == "draining":
+        return Claimed([], tx.now, None)
     if next_due_at is not None and next_due_at <= tx.now:
         next_due_at = promote_due(tx)
     if next_expiry is not None and next_expiry <= tx.now:
         expire_overdue(tx)
-    lanes = tx.lanes.eligible(tx, claim, last_lane)
-    if not lease_jobs(tx, claim, lanes, token):
-        return Claimed([], tx.now, next_due_at)
-    return Claimed(_read_claims(tx, token), tx.now, next_due_at)
+    if wake_at is not None and wake_at <= tx.now:
+        wake_at = open_gates(tx)
+    lanes = tx.lanes.eligible(tx, claim, last_lane, orders)
+    jobs = _lease(tx, claim, lanes, token)
+    if any(job.gates for job in jobs):
+        jobs = _admitted(tx, claim, lanes, jobs)
+        wake_at = tx.value("next_wake")
+    return Claimed(jobs, tx.now, min((at for at in (next_due_at, wake_at) if at is not None), default=None))
+
+
+def _lease(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> list[Claim]:
+    """The first jobs in order; `token` is the last that was given before."""
+    return _read_claims(tx, token) if lease_jobs(tx, claim, lanes, token) else []
+
+
+def _admitted(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim]) -> list[Claim]:
+    """Those that pass their gates, and instead of the others those that come next."""
+    passed: list[Claim] = []
+    while jobs:
+        rest = rest_of(claim, passed)
+        admitted, back = admit(tx, jobs, rest.limit if rest.at_once is None else rest.at_once)
+        passed += admitted
+        if back or len(passed) >= claim.limit:
+            break
+        jobs = _lease(tx, rest_of(claim, passed), lanes, jobs[-1].token)
+    return passed
 
 
 def _read_claims(tx: Tx, token: int) -> list[Claim]:
@@ -52,4 +80,5 @@ def promote_due(tx: Tx) -> int | None:
 def expire_overdue(tx: Tx) -> None:
     tx.change("expire_jobs", now=tx.now, expired=StateCode.EXPIRED)
     tx.change("unready_ended_jobs", now=tx.now)
+    tx.change("unpark_ended_jobs", now=tx.now)
     tx.change("delete_ttl", now=tx.now)

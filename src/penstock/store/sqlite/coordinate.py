@@ -7,6 +7,7 @@ from penstock.domain.job import ErrorInfo, StateCode
 from penstock.domain.options import PRIORITY_MAX
 from penstock.store import params as p
 from penstock.store.endings import ending_unstarted, given_back, not_leader
+from penstock.store.sqlite import gates
 from penstock.store.sqlite.claim import expire_overdue, promote_due
 from penstock.store.sqlite.finish import end_attempts
 from penstock.store.sqlite.tx import Tx, as_json, resource_text
@@ -76,6 +77,11 @@ def fail_unroutable(tx: Tx, fail: p.FailUnroutable) -> list[str]:
         tx.change("unready_jobs", seqs=seqs)
         tx.change("explain_failed_jobs", seqs=seqs, error=error)
     return [job_id for _, job_id in found]
+
+
+def tend_gates(tx: Tx, tend: p.TendGates) -> None:
+    check_term(tx, tend.term)
+    gates.tend_gates(tx)
 
 
 def mark_workers(tx: Tx, mark: p.MarkWorkers) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import Unique
 from penstock.store.params import Enqueued, JobSpec, NewJob
+from penstock.store.sqlite.gates import park_new
 from penstock.store.sqlite.tx import Tx, as_json
 
 STATEMENT_CHARS_MAX = 64 * 1024 * 1024
@@ -53,8 +55,12 @@ def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob], retried_from: str | None = None
     return answers
 
 
-def _rows(run: list[NewJob], held: dict[str, Enqueued]) -> list[tuple[str, str]]:
-    return [(job.id, job.payload) for job in run if job.id not in held]
+def _rows(run: list[NewJob], held: dict[str, Enqueued]) -> list[tuple[Any, ...]]:
+    """What is each job's own: id, payload, and its gates if any in the run has some."""
+    kept = [job for job in run if job.id not in held]
+    if not any(job.gates for job in kept):
+        return [(job.id, job.payload) for job in kept]
+    return [(job.id, job.payload, as_json(job.gates) if job.gates else None) for job in kept]
 
 
 def _held_keys(tx: Tx, jobs: Sequence[NewJob]) -> dict[str, Enqueued]:
@@ -85,7 +91,7 @@ def _held(tx: Tx, job: NewJob, unique: Unique) -> Enqueued | None:
     return None
 
 
-def _insert_run(tx: Tx, spec: JobSpec, rows: list[tuple[str, str]], retried_from: str | None) -> int:
+def _insert_run(tx: Tx, spec: JobSpec, rows: list[tuple[Any, ...]], retried_from: str | None) -> int:
     """One statement for neighbours that share everything but id and payload; more where that would be too long."""
     shared = {
         "lane": tx.lanes.find(tx, spec.type, spec.queue, spec.capability, spec.resources),
@@ -100,11 +106,12 @@ def _insert_run(tx: Tx, spec: JobSpec, rows: list[tuple[str, str]], retried_from
         "unique_key": spec.unique.key if spec.unique else None,
     }
     if len(rows) == 1:
-        return tx.change("insert_job", id=rows[0][0], payload=rows[0][1], **shared)
+        id_, payload, *gates = rows[0]
+        return tx.change("insert_job", id=id_, payload=payload, gates=gates[0] if gates else None, **shared)
     return sum(tx.change("insert_jobs", rows=text, **shared) for text in _texts(rows))
 
 
-def _texts(rows: list[tuple[str, str]]) -> Iterator[str]:
+def _texts(rows: list[tuple[Any, ...]]) -> Iterator[str]:
     """The rows as JSON, in as few texts as the length of a statement's parameter allows."""
     text = as_json(rows)
     if len(text) <= STATEMENT_CHARS_MAX or len(rows) <= 1:
@@ -115,6 +122,11 @@ def _texts(rows: list[tuple[str, str]]) -> Iterator[str]:
         yield from _texts(rows[half:])
 
 
+def _parked(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]]) -> dict[str, int]:
+    gated = [job for _, run in runs for job in run if job.gates]
+    return park_new(tx, gated) if gated else {}
+
+
 def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:
     """Which of the ids were stored before this call."""
     ids = [job.id for job in jobs]
@@ -122,7 +134,13 @@ def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:
 
 
 def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: int) -> None:
-    if tx.change("ready_new_jobs", last_job=last_job, now=tx.now):
+    parked = _parked(tx, runs)
+    if parked:
+        rows = as_json(list(parked.items()))
+        tx.change("park_new_jobs", rows=rows, last_job=last_job, now=tx.now)
+        if tx.change("ready_new_but", rows=rows, last_job=last_job, now=tx.now):
+            tx.wake = True
+    elif tx.change("ready_new_jobs", last_job=last_job, now=tx.now):
         tx.wake = True
     if any(spec.delay or spec.at is not None for spec, _ in runs):
         tx.change("schedule_new_jobs", last_job=last_job, now=tx.now)

@@ -9,6 +9,7 @@ from penstock.domain.job import StateCode
 from penstock.store.endings import Ending, ending_of
 from penstock.store.params import Completed, FinishJobs, History, SaveProgress, StartJobs
 from penstock.store.sqlite.enqueue import enqueue_jobs
+from penstock.store.sqlite.gates import release_completed, release_ended
 from penstock.store.sqlite.tx import Tx, as_json
 
 
@@ -50,6 +51,7 @@ def _complete(tx: Tx, keep: bool | int, run: list[Completed], history: History) 
         tx.change("save_results", details=as_json(details))
     lost = _lost(tx, [success.token for success in run]) if stored < len(run) else []
     tx.change("delete_completed_leases", done=done)
+    release_completed(tx, done)
     return lost
 
 
@@ -69,6 +71,7 @@ def end_attempts(tx: Tx, endings: Sequence[Ending], history: History) -> None:
     tx.change("end_jobs", rows=rows, now=tx.now, cancelled=StateCode.CANCELLED)
     tx.change("explain_ended_jobs", rows=rows)
     tx.change("delete_leases", rows=rows)
+    release_ended(tx, rows, endings)
 
 
 def remove_jobs(tx: Tx, seqs: str) -> int:

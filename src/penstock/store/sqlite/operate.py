@@ -13,16 +13,17 @@ from penstock.store import params as p
 from penstock.store.rows import (
     FINAL_STATES,
     DeadJob,
+    job_again,
     make_options,
     prune_ages,
     refuse_retried,
     refuse_unknown,
-    spec_again,
     unknown_job,
 )
 from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.finish import remove_jobs
+from penstock.store.sqlite.gates import wake_gates_of
 from penstock.store.sqlite.read import dead_where
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json, fetch
@@ -35,7 +36,7 @@ def cancel_job(tx: Tx, cancel: p.CancelJob) -> p.Cancelled:
     found = tx.run("find_job", id=cancel.id)
     if not found:
         raise unknown_job(cancel.id)
-    seq, outcome, token, started_at, due_at = found[0]
+    seq, outcome, token, started_at, due_at, gate, gates = found[0]
     if outcome is not None:
         return p.Cancelled(FINAL_STATES[outcome], FINAL_STATES[outcome])
     _audit(tx, cancel.actor, "cancel", {"id": cancel.id})
@@ -44,9 +45,12 @@ def cancel_job(tx: Tx, cancel: p.CancelJob) -> p.Cancelled:
         tx.wake = True
         state = State.RUNNING if started_at is not None else State.CLAIMED
         return p.Cancelled(state, state)
-    before = State.SCHEDULED if due_at > tx.now else State.PENDING
+    before = State.SCHEDULED if due_at > tx.now else State.PENDING if gate is None else State.BLOCKED
     tx.change("unready_job", seq=seq)
     tx.change("unschedule_job", seq=seq)
+    if gates is not None:
+        tx.change("unpark_job", seq=seq)
+        wake_gates_of(tx, gates)
     tx.change("cancel_waiting_job", seq=seq, now=tx.now, cancelled=StateCode.CANCELLED)
     tx.change("record_step", seq=seq, now=tx.now, event=Event.CANCEL, reason=f"by {cancel.actor}")
     return p.Cancelled(before, next_state(before, Event.CANCEL))
@@ -65,7 +69,7 @@ def retry_dead(tx: Tx, retry: p.RetryDead) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for new_id, (seq, dead) in zip(retry.new_ids, found, strict=False):
         refuse_retried(dead, retry.force)
-        enqueue_jobs(tx, [p.NewJob(new_id, dead.payload, spec_again(declared, dead))], retried_from=dead.id)
+        enqueue_jobs(tx, [job_again(new_id, declared, dead)], retried_from=dead.id)
         tx.change("link_retry", new_id=new_id, seq=seq)
         tx.change("record_step", seq=seq, now=tx.now, event="retried", reason=f"by {retry.actor} as {new_id}")
         pairs.append((dead.id, new_id))

@@ -24,14 +24,14 @@ _FEW = {
     State.CLAIMED: "SELECT seq FROM penstock_lease WHERE started_at IS NULL",
     State.RUNNING: "SELECT seq FROM penstock_lease WHERE started_at IS NOT NULL",
     State.SCHEDULED: "SELECT seq FROM penstock_scheduled WHERE due_at > :now",
+    State.BLOCKED: "SELECT seq FROM penstock_parked",
     State.DEAD: "SELECT seq FROM penstock_outcome WHERE state = 2",
     State.CANCELLED: "SELECT seq FROM penstock_outcome WHERE state = 3",
     State.EXPIRED: "SELECT seq FROM penstock_outcome WHERE state = 4",
 }
 _MANY = {
-    State.PENDING: "(lease.token IS NULL AND outcome.state IS NULL AND job.due_at <= :now)",
+    State.PENDING: "(lease.token IS NULL AND outcome.state IS NULL AND job.due_at <= :now AND parked.gate IS NULL)",
     State.COMPLETED: "(outcome.state = 1)",
-    State.BLOCKED: "false",
 }
 
 

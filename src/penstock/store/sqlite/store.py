@@ -17,10 +17,11 @@ from penstock.domain.clock import Clock, SystemClock
 from penstock.domain.errors import StoreClosed, StoreMissing
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
+from penstock.domain.pauses import Pause
 from penstock.store import params as p
 from penstock.store.call import Call
 from penstock.store.contract import Transaction
-from penstock.store.sqlite import check, claim, connection, coordinate, enqueue, finish, operate, read, workers
+from penstock.store.sqlite import check, claim, connection, coordinate, enqueue, finish, flow, operate, read, workers
 from penstock.store.sqlite.doorbell import DoorbellListener
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.statements import migrations, sql
@@ -171,7 +172,8 @@ class SqliteStore:
                 msgspec.json.decode(db.execute(sql(name), {"tokens": tokens}).get)
                 for name in ("cancelled_tokens", "lost_tokens")
             )
-            return p.Signals(cancelled, lost)
+            told = db.execute(sql("worker_orders"), {"session": params.session}).get
+            return p.Signals(cancelled, lost, *(told or ()))
 
         return self._read(query)
 
@@ -193,6 +195,9 @@ class SqliteStore:
 
     def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
         return self._write(lambda tx: coordinate.fail_unroutable(tx, params))
+
+    def tend_gates(self, params: p.TendGates) -> Call[None]:
+        return self._write(lambda tx: coordinate.tend_gates(tx, params), durable=False)
 
     def mark_workers(self, params: p.MarkWorkers) -> Call[None]:
         return self._write(lambda tx: coordinate.mark_workers(tx, params), durable=False)
@@ -230,6 +235,24 @@ class SqliteStore:
 
     def cancel_job(self, params: p.CancelJob) -> Call[p.Cancelled]:
         return self._write(lambda tx: operate.cancel_job(tx, params))
+
+    def pause_work(self, params: p.PauseWork) -> Call[list[p.Switched]]:
+        return self._write(lambda tx: flow.pause_work(tx, params))
+
+    def resume_work(self, params: p.ResumeWork) -> Call[list[p.Switched]]:
+        return self._write(lambda tx: flow.resume_work(tx, params))
+
+    def list_pauses(self) -> Call[list[Pause]]:
+        return self._read(flow.list_pauses)
+
+    def count_open(self) -> Call[list[p.OpenJobs]]:
+        return self._read(flow.count_open)
+
+    def drain_worker(self, params: p.DrainWorker) -> Call[bool]:
+        return self._write(lambda tx: flow.drain_worker(tx, params))
+
+    def resize_worker(self, params: p.ResizeWorker) -> Call[int]:
+        return self._write(lambda tx: flow.resize_worker(tx, params))
 
     def list_dead(self, params: p.ListDead) -> Call[p.DeadPage]:
         return self._read(lambda db, now: read.list_dead(db, now, params))

@@ -9,6 +9,7 @@ import apsw
 import msgspec
 
 from penstock.domain.options import NO_RESOURCES, Resources
+from penstock.domain.pauses import Pause, Pauses
 from penstock.domain.room import is_scarce
 from penstock.domain.routing import why_not
 from penstock.store.params import ClaimJobs
@@ -29,14 +30,17 @@ def fetch(db: apsw.Connection, text: str, bindings: dict[str, Any]) -> list[Any]
 
 
 class Lanes:
-    """The interned routes, cached. Rows are only ever added; a rollback empties the cache."""
+    """The interned routes and what is paused, cached. Routes are only ever added; a rollback empties the cache."""
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str, str, str], int] = {}
         self._known = 0
         self._eligible: dict[tuple[object, ...], Eligible] = {}
+        self._orders = -1
+        self._pauses = Pauses()
 
     def clear(self) -> None:
+        self._orders = -1
         self._ids.clear()
         self._eligible.clear()
         self._known = 0
@@ -53,8 +57,11 @@ class Lanes:
             lane = self._ids[route] = self._known = tx.db.last_insert_rowid()
         return lane
 
-    def eligible(self, tx: Tx, claim: ClaimJobs, last_lane: int) -> Eligible:
-        """The lanes that a claim may take from."""
+    def eligible(self, tx: Tx, claim: ClaimJobs, last_lane: int, orders: int) -> Eligible:
+        """The lanes that a claim may take from. `orders` says whether what is paused has changed."""
+        if orders != self._orders:
+            self._orders, self._pauses = orders, Pauses(Pause(*row) for row in tx.run("read_pauses"))
+            self._eligible.clear()
         key = (claim.types, claim.queues, claim.capabilities, claim.resources, tuple(cap.names for cap in claim.caps))
         if last_lane != self._known:
             self._refresh(tx)
@@ -67,9 +74,12 @@ class Lanes:
 
     def _find_eligible(self, claim: ClaimJobs) -> Eligible:
         routes = {lane: _Lane(*route[:3], read_resources(route[3])) for route, lane in self._ids.items()}
-        lanes = {lane: route for lane, route in routes.items() if not why_not(claim, route)}
+        lanes = {lane: route for lane, route in routes.items() if self._may_take(claim, route)}
         scarce = {lane: route for lane, route in lanes.items() if is_scarce(route, claim.caps)}
         return Eligible(self._known, as_json(list(lanes)), [lane for lane in lanes if lane not in scarce], scarce)
+
+    def _may_take(self, claim: ClaimJobs, route: _Lane) -> bool:
+        return not self._pauses.holding_names(route.type, route.queue) and not why_not(claim, route)
 
     def _refresh(self, tx: Tx) -> None:
         for row in tx.run("read_lanes", known=self._known):

@@ -11,6 +11,7 @@ from penstock.store.endings import already_registered, ending_of_lost
 from penstock.store.rows import WORKERS_LISTED
 from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.finish import end_attempts
+from penstock.store.sqlite.gates import fix_limits
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json
 
@@ -27,6 +28,8 @@ def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
             pass
     if not tx.change("move_tokens", now=tx.now):
         tx.change("begin_tokens", now=tx.now)
+    if worker.limits is not None:
+        fix_limits(tx, worker.limits)
     for name, options in worker.declared.items():
         tx.change("declare_type", name=name, options=as_json(options), now=tx.now)
     tx.change(

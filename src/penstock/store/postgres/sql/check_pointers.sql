@@ -2,6 +2,8 @@
 WITH pointer AS (
     SELECT id, 'waiting' AS place, lane, due_at FROM penstock.waiting
     UNION ALL
+    SELECT id, 'parked', lane, due_at FROM penstock.parked
+    UNION ALL
     SELECT id, 'lease', NULL, NULL FROM penstock.lease
     UNION ALL
     SELECT id, 'outcome', NULL, NULL FROM penstock.outcome

@@ -9,6 +9,8 @@ worker AS MATERIALIZED (
     FROM penstock.worker
     WHERE session = %(session)s::bigint
 ),
+-- Locks no row, but the table, before the snapshot is taken: a pause waits for the claims that are under way.
+unpaused AS (SELECT 1 FROM penstock.pause WHERE false FOR KEY SHARE),
 new AS MATERIALIZED (
     SELECT lane, due_at, id
     FROM (
@@ -19,12 +21,14 @@ new AS MATERIALIZED (
     LIMIT %(flood)s::bigint
 ),
 fresh AS MATERIALIZED (SELECT DISTINCT ON (lane) lane, due_at, id FROM new ORDER BY lane, due_at, id),
--- Why nothing is taken: more came than is worth walking over, or there are lanes that this connection does not know.
+-- Why nothing is taken: more came than is worth walking over, there are lanes that this connection does not know, or
+-- something was paused or resumed since it looked.
 unsure AS MATERIALIZED (
     SELECT
         (SELECT count(*) FROM new) >= %(flood)s::bigint AS flooded,
         CASE WHEN EXISTS (SELECT 1 FROM new) THEN (SELECT count(*) FROM penstock.lane) > %(known)s::bigint ELSE false END
-            AS strange
+            AS strange,
+        (SELECT number FROM penstock.order_number) IS DISTINCT FROM %(orders)s::bigint AS ordered
 ),
 want AS MATERIALIZED (
     SELECT DISTINCT ON (lane) lane, due_at, id, priority
@@ -38,8 +42,8 @@ want AS MATERIALIZED (
         CROSS JOIN LATERAL (SELECT priority FROM penstock.lane WHERE lane.lane = fresh.lane LIMIT 1) AS route
         WHERE fresh.lane = ANY (%(eligible)s::integer[])
     ) AS either
-    WHERE EXISTS (SELECT 1 FROM worker WHERE status IN ('active', 'draining'))
-        AND NOT EXISTS (SELECT 1 FROM unsure WHERE flooded OR strange)
+    WHERE EXISTS (SELECT 1 FROM worker WHERE status = 'active')
+        AND NOT EXISTS (SELECT 1 FROM unsure WHERE flooded OR strange OR ordered)
     ORDER BY lane, due_at, id
 ),
 -- How many of each lane are among the first: of the only lane all, else counted without locking any. Of each lane its
@@ -126,7 +130,7 @@ picked AS MATERIALIZED (
 taken AS MATERIALIZED (
     SELECT
         nextval('penstock.token') AS token, row.id, row.lane, row.due_at, job.attempt + 1 AS attempt, job.crashes,
-        job.payload, job.policy, job.created_at, job.org, job.workspace, job.tags, job.parent
+        job.payload, job.policy, job.created_at, job.org, job.workspace, job.tags, job.parent, job.gates
     FROM (
         SELECT picked.lane, picked.due_at, picked.id
         FROM picked CROSS JOIN moment
@@ -183,9 +187,11 @@ SELECT
     pg_postmaster_start_time()::text,
     (SELECT flooded FROM unsure),
     (SELECT strange FROM unsure),
+    (SELECT ordered FROM unsure),
     EXISTS (
         SELECT 1 FROM penstock.waiting WHERE expires_at > %(expired)s::bigint AND expires_at <= moment.us
     ),
+    (SELECT min(wake_at) FROM penstock.gate WHERE wake_at IS NOT NULL),
     found.*,
     onward.*,
     claimed.*
@@ -199,6 +205,7 @@ CROSS JOIN (
         CASE WHEN count(org) > 0 THEN array_agg(org) END,
         CASE WHEN count(workspace) > 0 THEN array_agg(workspace) END,
         CASE WHEN count(tags) > 0 THEN array_agg(to_json(tags)::text) END,
-        CASE WHEN count(parent) > 0 THEN array_agg(parent::text) END
+        CASE WHEN count(parent) > 0 THEN array_agg(parent::text) END,
+        CASE WHEN count(gates) > 0 THEN array_agg(gates) END
     FROM taken
 ) AS claimed

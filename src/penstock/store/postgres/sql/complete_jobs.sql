@@ -47,4 +47,7 @@ ended AS (
     FROM done CROSS JOIN moment
     WHERE done.cancel OR NOT %(remove)s::boolean
 )
-SELECT CASE WHEN count(*) < cardinality(%(tokens)s::bigint[]) THEN coalesce(array_agg(token), '{}') END FROM done
+SELECT
+    CASE WHEN count(*) < cardinality(%(tokens)s::bigint[]) THEN coalesce(array_agg(token), '{}') END,
+    EXISTS (SELECT 1 FROM penstock.hold WHERE token = ANY (%(tokens)s::bigint[]))
+FROM done

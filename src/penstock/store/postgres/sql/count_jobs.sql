@@ -6,6 +6,8 @@ FROM (
     FROM penstock.waiting
     GROUP BY 1, 2
     UNION ALL
+    SELECT lane, 'blocked', NULL, count(*) FROM penstock.parked GROUP BY 1
+    UNION ALL
     SELECT job.lane, CASE WHEN lease.started_at IS NULL THEN 'claimed' ELSE 'running' END, NULL, count(*)
     FROM penstock.lease
     JOIN penstock.job ON job.id = lease.id

@@ -57,7 +57,7 @@ ended AS (
     WHERE ends AND NOT removed
 )
 SELECT
-    array_agg(token),
+    array_agg(token), EXISTS (SELECT 1 FROM penstock.hold WHERE token = ANY (%(tokens)s::bigint[])),
     (
         SELECT pg_notify(%(channel)s::text, pg_current_xact_id()::text)
         WHERE EXISTS (SELECT 1 FROM changed WHERE NOT ends)

@@ -1,4 +1,6 @@
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
+-- Locks no row, but the table, before the snapshot is taken: a pause waits for what is under way.
+unpaused AS (SELECT 1 FROM penstock.pause WHERE false FOR KEY SHARE),
 picked AS MATERIALIZED (
     SELECT waiting.ctid AS at, waiting.id
     FROM penstock.lane
@@ -6,6 +8,10 @@ picked AS MATERIALIZED (
     CROSS JOIN moment
     WHERE lane.type = %(type)s::text AND lane.queue = %(queue)s::text AND lane.capability = %(capability)s::text
         AND lane.resources = %(resources)s::text AND waiting.due_at <= moment.us
+        AND NOT EXISTS (
+            SELECT 1 FROM penstock.pause
+            WHERE (pause.kind, pause.name) IN (('queue', lane.queue), ('type', lane.type))
+        )
     LIMIT %(limit)s::bigint
     FOR UPDATE OF waiting SKIP LOCKED
 ),

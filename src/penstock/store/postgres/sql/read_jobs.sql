@@ -11,11 +11,13 @@ LEFT JOIN LATERAL (
         outcome.finished_at, worker.id, worker.heartbeat_at, coalesce(outcome.progress, lease.progress),
         outcome.result, job.error, outcome.reason, outcome.decided_by, job.parent::text, job.retried_from::text,
         outcome.retried_as::text, coalesce(lease.cancel, false), outcome.state, lease.token,
-        job.workspace, penstock.moment(%(now)s::bigint)
+        job.gates, gate.name, coalesce(gate.most, 0), gate.period, job.workspace, penstock.moment(%(now)s::bigint)
     FROM penstock.job
     JOIN penstock.lane ON lane.lane = job.lane
     LEFT JOIN penstock.lease ON lease.id = job.id
     LEFT JOIN penstock.outcome ON outcome.id = job.id
+    LEFT JOIN penstock.parked ON parked.id = job.id
+    LEFT JOIN penstock.gate ON gate.gate = parked.gate
     LEFT JOIN penstock.worker ON worker.session = coalesce(outcome.session, lease.session)
     WHERE job.id = page.id
     LIMIT 1

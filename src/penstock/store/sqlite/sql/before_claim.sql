@@ -4,4 +4,6 @@ SELECT
     (SELECT min(due_at) FROM penstock_scheduled),
     (SELECT min(expires_at) FROM penstock_ttl),
     (SELECT coalesce(max(lane), 0) FROM penstock_lane),
-    (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'penstock_lease')
+    (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'penstock_lease'),
+    (SELECT number FROM penstock_order_number),
+    (SELECT min(wake_at) FROM penstock_gate WHERE wake_at IS NOT NULL)

@@ -2,6 +2,8 @@ SELECT lane.type, lane.queue, found.state, sum(found.jobs)
 FROM (
     SELECT lane, 'pending' AS state, count(*) AS jobs FROM penstock_ready GROUP BY lane
     UNION ALL
+    SELECT lane, 'blocked', count(*) FROM penstock_parked GROUP BY lane
+    UNION ALL
     SELECT job.lane, iif(scheduled.due_at <= :now, 'pending', 'scheduled'), count(*)
     FROM penstock_scheduled AS scheduled
     JOIN penstock_job AS job ON job.seq = scheduled.seq

@@ -3,6 +3,12 @@ INSERT INTO penstock_outcome (seq, state, attempt, finished_at, reason, decided_
 SELECT job.seq, :expired, 0, :now, 'waited in the queue for longer than its time-to-live', 'ttl'
 FROM penstock_ttl AS ttl
 JOIN penstock_job AS job ON job.id = ttl.id AND job.due_at = ttl.due_at
-JOIN penstock_ready AS ready
-    ON ready.lane = job.lane AND ready.priority = job.priority AND ready.due_at = job.due_at AND ready.seq = job.seq
 WHERE ttl.expires_at <= :now AND job.attempt = 0
+    AND (
+        EXISTS (
+            SELECT 1 FROM penstock_ready AS ready
+            WHERE ready.lane = job.lane AND ready.priority = job.priority AND ready.due_at = job.due_at
+                AND ready.seq = job.seq
+        )
+        OR EXISTS (SELECT 1 FROM penstock_parked AS parked WHERE parked.seq = job.seq)
+    )

@@ -1,2 +1,3 @@
-UPDATE penstock_worker SET heartbeat_at = :now, status = :status
+-- One that was told to drain stays draining.
+UPDATE penstock_worker SET heartbeat_at = :now, status = iif(status = 'draining' AND :status = 'active', status, :status)
 WHERE session = :session AND status IN ('active', 'draining')

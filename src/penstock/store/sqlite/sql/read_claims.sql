@@ -1,7 +1,8 @@
 -- One row for the whole batch: each row that is stepped over costs a hand-over of the interpreter lock.
 SELECT json_group_array(json_array(
     lease.token, job.id, lane.type, lane.queue, lease.attempt, job.crashes, job.payload, job.policy, job.priority,
-    job.created_at, job.due_at, json(job.tenant), json(job.tags), job.parent, json(nullif(lane.resources, ''))
+    job.created_at, job.due_at, json(job.tenant), json(job.tags), job.parent, json(nullif(lane.resources, '')),
+    json(job.gates)
 ))
 FROM penstock_lease AS lease
 JOIN penstock_job AS job ON job.seq = lease.seq

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock.cli.groups import is_for_subcommand
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, StoreUrl
 
@@ -23,24 +24,30 @@ STATUS_STYLES = {"active": "green", "draining": "cyan", "stale": "yellow", "lost
 
 
 @guarded
-def workers(
+def list_workers(
+    ctx: typer.Context,
     everyone: Annotated[
         bool, typer.Option("--all", help="Also those that have ended, and those lost long ago.")
     ] = False,
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
-    """List the workers: alive, draining, lost in the last hour. What each takes and when it was last heard of.
+    """List the workers, drain and resize them.
+
+    By itself it lists those alive, draining, and lost in the last hour: what each takes and when it was last heard of.
 
     Of resources it shows what the running jobs need and what there is, such as cpu=3/8.
 
     \b
     penstock workers --store sqlite:///jobs.db
     penstock workers --all --json
+    penstock workers resize web-1 20
     """
     from penstock.cli.output import print_json
     from penstock.cli.storage import existing_store
 
+    if is_for_subcommand(ctx):
+        return
     with existing_store(store) as opened:
         listed = opened.list_workers().wait()
         address = opened.info.address

@@ -1,0 +1,100 @@
+"""`penstock queues pause` and `resume`: no worker anywhere is given jobs of them, until they are resumed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli.guard import guarded
+from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.queues.list import ByType
+
+if TYPE_CHECKING:
+    from penstock.domain.pauses import Pause
+    from penstock.store.params import Switched
+
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The queues.", show_default=False)]
+
+
+@guarded
+def pause_queues(
+    names: Names,
+    by_type: ByType = False,
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why, for your colleagues.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also one that the store has never seen.")] = False,
+    as_json: AsJson = False,
+    store: StoreUrl = None,
+) -> None:
+    """Pause queues: no worker is given their jobs until they are resumed.
+
+    It holds at once and everywhere. What runs goes on. What waits keeps its place, and new jobs can be enqueued; a
+    time-to-live goes on running out. Pausing again changes nothing.
+
+    \b
+    penstock queues pause mail --reason "the provider is down"
+    penstock queues pause send_email --type
+    penstock queues pause imports --force
+    """
+    from penstock.cli.actor import whoami
+    from penstock.cli.queues.list import kind_of
+    from penstock.cli.storage import existing_store
+    from penstock.store.params import PauseWork
+
+    kind = kind_of(by_type)
+    with existing_store(store) as opened:
+        asked = PauseWork(kind=kind, names=tuple(names), actor=whoami(), reason=reason, force=force)
+        done = opened.pause_work(asked).wait()
+    if as_json:
+        _print_json("paused", done)
+        return
+    for one in done:
+        resume = f"penstock queues resume {one.name}{' --type' if by_type else ''}"
+        if one.changed:
+            typer.echo(f"{kind} {one.name!r} is paused: what runs goes on, what waits stays; to go on: {resume}")
+        elif one.pause is not None:
+            typer.echo(f"{kind} {one.name!r} was paused before, {_told(one.pause)}; nothing was changed")
+
+
+@guarded
+def resume_queues(names: Names, by_type: ByType = False, as_json: AsJson = False, store: StoreUrl = None) -> None:
+    """Resume paused queues: the workers that wait are woken at once.
+
+    \b
+    penstock queues resume mail
+    penstock queues resume send_email --type
+    """
+    from penstock.cli.actor import whoami
+    from penstock.cli.queues.list import kind_of
+    from penstock.cli.storage import existing_store
+    from penstock.store.params import ResumeWork
+
+    kind = kind_of(by_type)
+    with existing_store(store) as opened:
+        done = opened.resume_work(ResumeWork(kind=kind, names=tuple(names), actor=whoami())).wait()
+    if as_json:
+        _print_json("resumed", done)
+        return
+    for one in done:
+        ended = f"goes on; it was paused {_told(one.pause)}" if one.pause is not None else "was not paused"
+        typer.echo(f"{kind} {one.name!r} {ended}")
+
+
+def _told(pause: Pause) -> str:
+    """`3m ago by ann@host: why`, for a sentence."""
+    from penstock.cli.output import age, clean, one_line
+    from penstock.domain.clock import from_us
+
+    reason = f": {pause.reason}" if pause.reason else ""
+    return clean(one_line(f"{age(from_us(pause.since))} by {pause.actor}{reason}"))
+
+
+def _print_json(key: str, done: list[Switched]) -> None:
+    from penstock.cli.output import print_json
+    from penstock.cli.queues.list import pause_document
+
+    def document(one: Switched) -> dict[str, Any]:
+        facts = pause_document(one.pause) if one.pause is not None else {}
+        return {"name": one.name, "changed": one.changed, **facts}
+
+    print_json({key: [document(one) for one in done]})

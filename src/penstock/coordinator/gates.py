@@ -1,0 +1,18 @@
+"""Looks after limits: jobs that nobody would let through any more, and what is left of keys that nobody uses."""
+
+from __future__ import annotations
+
+from penstock.coordinator.settings import CoordinatorSettings
+from penstock.store.contract import Store
+from penstock.store.params import TendGates
+
+
+class Gates:
+    name = "look after limits"
+
+    def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
+        self._store = store
+        self.interval = settings.recovery_interval
+
+    async def do(self, term: int) -> None:
+        await self._store.tend_gates(TendGates(term))

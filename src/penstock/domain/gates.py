@@ -1,0 +1,138 @@
+"""Limits as the store knows them: a job passes through its gates, each a key with a number (SPEC L1, L2).
+
+A key may be a template, such as "store:{store_id}": every value has a gate of its own. Names in braces are fields of
+the payload, {tenant} or {tenant.workspace}. What is stored with a job is the filled key.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.duration import format_duration
+from penstock.domain.errors import ConfigError, PayloadError
+from penstock.domain.options import NAME_LENGTH_MAX, Concurrency, RateLimit, Tenant
+
+_formatter = string.Formatter()
+
+
+class Gate(msgspec.Struct, frozen=True, array_like=True):
+    """At most `most` jobs at once; or, with a `period` of microseconds, so many starts in any such span of time.
+
+    `name` is the kind and the filled key; `origin` the kind and the key as it was declared.
+    """
+
+    name: str
+    most: int
+    period: int | None
+    origin: str
+
+    @property
+    def key(self) -> str:
+        return self.name.partition(":")[2]
+
+
+def words_of(most: int, period: int | None) -> str:
+    return f"{most} at once" if period is None else f"{most} per {format_duration(period / MICROSECONDS)}"
+
+
+class Limit(msgspec.Struct, frozen=True, array_like=True):
+    """A limit that the config sets for all keys of an origin, whatever the code says."""
+
+    origin: str
+    most: int
+    period: int | None
+
+
+def limit_of(rate: RateLimit) -> Limit:
+    """A rate limit of the config as the store keeps it."""
+    return Limit(f"rate:{rate.key}", rate.requests, int(rate.per * MICROSECONDS))
+
+
+class Limited(Protocol):
+    """What a job asks for: its type's options, with those of its enqueue."""
+
+    @property
+    def limit(self) -> Concurrency | None: ...
+    @property
+    def rate_limit(self) -> RateLimit | None: ...
+    @property
+    def tenant(self) -> Tenant | None: ...
+
+
+def gates_of(options: Limited, payload: Mapping[str, Any], what: str) -> tuple[Gate, ...]:
+    """The gates of one job. A field that the payload does not have is an error that names it."""
+    found: list[Gate] = []
+    if options.limit is not None:
+        name = fill(options.limit.key, payload, options.tenant, what)
+        found.append(Gate(f"key:{name}", options.limit.limit, None, f"key:{options.limit.key}"))
+    if options.rate_limit is not None:
+        rate = options.rate_limit
+        name = fill(rate.key, payload, options.tenant, what)
+        found.append(Gate(f"rate:{name}", rate.requests, int(rate.per * MICROSECONDS), f"rate:{rate.key}"))
+    return tuple(found)
+
+
+def fields_of(key: str) -> Iterator[str]:
+    """The names in braces. A key that is no template has none."""
+    try:
+        parts = list(_formatter.parse(key))
+    except ValueError as error:
+        raise ConfigError(
+            f"the key {key!r} is not a usable template: {error}; write it like 'store:{{store_id}}'"
+        ) from None
+    for _, field, form, conversion in parts:
+        if field is None:
+            continue
+        if form or conversion or not all(part.isidentifier() for part in field.split(".")):
+            raise ConfigError(
+                f"the key {key!r} is not a usable template: between braces stands a name, as in {{store_id}}"
+            )
+        yield field
+
+
+def check_key(key: str, known: frozenset[str] | None) -> None:
+    """Refuse a template that names what no payload of its type will have. `known` is None where anything may come."""
+    for field in fields_of(key):
+        first = field.partition(".")[0]
+        if known is not None and first not in known and first != "tenant":
+            names = ", ".join(sorted(known)) or "none"
+            raise ConfigError(
+                f"the key {key!r} names {{{field}}}, which the handler does not have; its parameters are: {names}"
+            )
+
+
+def fill(key: str, payload: Mapping[str, Any], tenant: Tenant | None, what: str) -> str:
+    values = {field: _text(_look_up(field, payload, tenant), field, key, what) for field in fields_of(key)}
+    filled = key if not values else "".join(
+        literal + (values[field] if field is not None else "") for literal, field, _, _ in _formatter.parse(key)
+    )  # fmt: skip
+    if not 0 < len(filled) <= NAME_LENGTH_MAX:
+        raise ConfigError(
+            f"the key {filled[:50]!r} is not possible: 1 to {NAME_LENGTH_MAX} characters, with its values"
+        )
+    return filled
+
+
+def _look_up(field: str, payload: Mapping[str, Any], tenant: Tenant | None) -> Any:
+    first, *rest = field.split(".")
+    if first == "tenant" and first not in payload:
+        if tenant is None:
+            return None
+        return tenant.workspace if rest == ["workspace"] else tenant.org
+    value: Any = payload.get(first)
+    for part in rest:
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _text(value: Any, field: str, key: str, what: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise PayloadError(
+            f"{what} has no usable value for {{{field}}} of the key {key!r}: give it a text or a number, not {value!r}"
+        )
+    return str(value)

@@ -1,0 +1,76 @@
+"""Limits: who may pass a gate now, who is parked before it, and who is next.
+
+What is held is derived from leases, and what was started from permits: nothing that could leak is counted. Whoever
+decides about a gate has locked its row and then looks at what is held; whoever makes room sets the moment at which a
+claim should look (penstock.admit and penstock.open_gates in the migrations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from penstock.domain.gates import Gate, Limit
+from penstock.store import params as p
+from penstock.store.gating import Seen, gates_by_name, overflow, refuse_two_limits
+from penstock.store.postgres.steps import Steps, run
+from penstock.store.postgres.wake import wake
+
+_decode = msgspec.json.Decoder(tuple[Gate, ...]).decode
+
+
+def decode_gates(text: str | None) -> tuple[Gate, ...] | None:
+    return None if text is None else _decode(text)
+
+
+def encode_gates(gates: Sequence[Gate]) -> str:
+    return msgspec.json.encode(gates).decode()
+
+
+def admit_steps(claims: Sequence[p.Claim], free: int) -> Steps[tuple[list[p.Claim], bool]]:
+    """Those that may begin, and whether some went back because they are more than the worker can begin at once."""
+    gated = [claim.token for claim in claims if claim.gates]
+    [(passed, back)] = yield from run("admit", tokens=gated, free=max(0, free))
+    allowed = set(passed)
+    return [claim for claim in claims if not claim.gates or claim.token in allowed], bool(back)
+
+
+def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:
+    """Which of these new jobs wait before a gate from the start, and before which.
+
+    Not in a transaction of the caller's (`own` is False): gates would be locked until its end. A claim finds out.
+    """
+    gates = gates_by_name(jobs)
+    if own:
+        given = encode_gates(list(gates.values()))
+        yield from run("make_gates", gates=given)
+        yield from run("change_gates", gates=given)
+    seen = {row[1]: Seen(*row) for row in (yield from run("read_gates", names=sorted(gates)))}
+    refuse_two_limits(gates, seen)
+    if not own:
+        return {}
+    parked = overflow(jobs, seen)
+    again = sorted({one.gate for one in seen.values() if one.parked} & set(parked.values()))
+    if again:  # Those who waited there may all be gone before this commits, with nobody left to look.
+        yield from run("wake_gates", gates=again)
+    return parked
+
+
+def limit_steps(limits: Sequence[Limit]) -> Steps[None]:
+    """What the config says, for all gates of its keys. What an earlier config said is over."""
+    known = [Limit(*row) for row in (yield from run("read_limits"))]
+    if known != sorted(limits, key=lambda limit: limit.origin):
+        yield from run(
+            "fix_limits",
+            origins=[limit.origin for limit in limits],
+            numbers=[limit.most for limit in limits],
+            periods=[limit.period for limit in limits],
+        )
+
+
+def wake_steps(gates: str) -> Steps[None]:
+    """A job with these gates will not pass them after all: somebody should look at them."""
+    seen = yield from run("read_gates", names=[gate.name for gate in _decode(gates)])
+    yield from run("wake_gates", gates=[row[0] for row in seen])
+    yield from wake()

@@ -1,0 +1,1 @@
+UPDATE penstock.order_number SET number = number + 1

@@ -1,0 +1,1 @@
+UPDATE penstock.worker SET status = 'draining' WHERE session = %(session)s::bigint AND status = 'active' RETURNING session

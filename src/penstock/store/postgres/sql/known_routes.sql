@@ -1,0 +1,1 @@
+SELECT DISTINCT type, queue FROM penstock.lane

@@ -1,0 +1,1 @@
+SELECT DISTINCT types, queues FROM penstock.worker

@@ -1,0 +1,1 @@
+SELECT penstock.make_gates(%(gates)s::text::jsonb)::text

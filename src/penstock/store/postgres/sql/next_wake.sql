@@ -1,0 +1,1 @@
+SELECT min(wake_at) FROM penstock.gate WHERE wake_at IS NOT NULL

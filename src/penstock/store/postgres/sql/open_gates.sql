@@ -1,0 +1,1 @@
+SELECT penstock.open_gates(%(now)s::bigint)::text

@@ -1,0 +1,20 @@
+-- Attempts have ended: what they held is free. A start that was given back before it began does not count.
+WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
+released AS (DELETE FROM penstock.hold WHERE token = ANY (%(tokens)s::bigint[]) RETURNING gate, token, at),
+locked AS MATERIALIZED (
+    SELECT gate FROM penstock.gate WHERE gate IN (SELECT gate FROM released) ORDER BY gate FOR UPDATE
+),
+unstarted AS (
+    DELETE FROM penstock.permit USING released
+    WHERE permit.gate = released.gate AND permit.at = released.at AND permit.token = released.token
+        AND released.token = ANY (%(unused)s::bigint[])
+    RETURNING permit.gate
+),
+woken AS (
+    UPDATE penstock.gate
+    SET wake_at = moment.us, made = gate.made - (SELECT count(*) FROM unstarted WHERE unstarted.gate = gate.gate)
+    FROM locked CROSS JOIN moment
+    WHERE gate.gate = locked.gate
+    RETURNING gate.gate
+)
+SELECT (SELECT pg_notify(%(channel)s::text, '') WHERE EXISTS (SELECT 1 FROM woken))::text

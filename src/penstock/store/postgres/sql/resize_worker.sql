@@ -1,0 +1,1 @@
+UPDATE penstock.worker SET slots = %(slots)s::integer WHERE session = %(session)s::bigint

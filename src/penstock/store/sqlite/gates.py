@@ -1,0 +1,186 @@
+"""Limits: who may pass a gate now, who is parked before it, and who is next.
+
+What is held is derived from leases, and what was started from permits: nothing that could leak is counted. One
+place lets parked jobs through, the claim, when a gate's moment has come; whoever makes room only sets that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from penstock.domain.gates import Gate, Limit
+from penstock.store import params as p
+from penstock.store.endings import Ending
+from penstock.store.gating import Seen, gates_by_name, overflow, refuse_two_limits
+from penstock.store.sqlite.tx import Tx, as_json
+
+_decode = msgspec.json.Decoder(tuple[Gate, ...]).decode
+
+OPENED_MAX = 200
+PASSING_MAX = 1000
+FORGOTTEN_MAX = 1000
+
+
+def read_gates(tx: Tx, names: Iterable[str], wanted: int = 0) -> dict[str, Seen]:
+    """The gates as they are now. Where there is room for fewer than `wanted`, starts that no longer count go."""
+    found = {row[1]: Seen(*row) for row in tx.run("read_gates", names=as_json(list(names)))}
+    for one in found.values():
+        if one.period is not None and one.room < wanted:
+            one.room += _forget_old(tx, one, wanted - one.room)
+    return found
+
+
+def _forget_old(tx: Tx, gate: Seen, limit: int) -> int:
+    assert gate.period is not None
+    tx.change("bring_permits_back", gate=gate.gate, now=tx.now)
+    old = tx.change("forget_old_permits", gate=gate.gate, before=tx.now - gate.period, limit=limit)
+    if old:
+        tx.change("count_permits", gate=gate.gate, more=-old)
+    return old
+
+
+# Passing
+
+
+def admit(tx: Tx, claims: Sequence[p.Claim], free: int) -> tuple[list[p.Claim], bool]:
+    """Those of the leased jobs that may begin. Before a full gate they are parked; over `free`, they go back.
+
+    The second answer is whether some went back.
+    """
+    named = {gate.name: gate for claim in claims for gate in claim.gates or ()}
+    tx.change("make_gates", gates=as_json(list(named.values())))
+    gates = read_gates(tx, named, wanted=len(claims))
+    passed: list[p.Claim] = []
+    parked: list[tuple[int, int]] = []
+    back: list[tuple[int]] = []
+    holds: dict[int, list[int]] = {}
+    limited = 0
+    for claim in claims:
+        mine = [gates[gate.name] for gate in claim.gates or ()]
+        full = next((gate for gate in mine if gate.room <= 0), None)
+        if full is not None:
+            parked.append((claim.token, full.gate))
+        elif mine and limited >= free:
+            back.append((claim.token,))
+        else:
+            passed.append(claim)
+            limited += bool(mine)
+            for gate in mine:
+                gate.room -= 1
+                holds.setdefault(gate.gate, []).append(claim.token)
+    _hold(tx, gates.values(), holds)
+    _send_away(tx, parked, back)
+    for gate in gates.values():
+        if gate.period is not None:
+            tx.change("set_wake", gate=gate.gate, now=tx.now if gate.room > 0 else None)
+    return passed, bool(back)
+
+
+def _hold(tx: Tx, gates: Iterable[Seen], holds: dict[int, list[int]]) -> None:
+    rows = [(gate, token) for gate, tokens in holds.items() for token in tokens]
+    if rows:
+        tx.change("insert_holds", holds=as_json(rows), now=tx.now)
+    for gate in gates:
+        tokens = holds.get(gate.gate)
+        if tokens and gate.period is not None:
+            tx.change("insert_permits", gate=gate.gate, tokens=as_json(tokens), now=tx.now)
+            tx.change("count_permits", gate=gate.gate, more=len(tokens))
+
+
+def _send_away(tx: Tx, parked: list[tuple[int, int]], back: list[tuple[int]]) -> None:
+    if parked:
+        tx.change("park_leased_jobs", rows=as_json(parked))
+    if back:
+        tx.change("ready_unleased_jobs", rows=as_json(back))
+    if parked or back:
+        tx.change("delete_leases", rows=as_json([*parked, *back]))
+
+
+def open_gates(tx: Tx) -> int | None:
+    """Let the next of the parked jobs through where the moment has come; answers when that is the next time."""
+    names = tx.array("due_gates", now=tx.now, limit=OPENED_MAX)
+    for gate in read_gates(tx, names, wanted=PASSING_MAX).values():
+        if gate.room > 0:
+            room = min(gate.room, PASSING_MAX)
+            tx.change("open_gate", gate=gate.gate, room=room)
+            tx.change("unpark_ready_jobs", gate=gate.gate, room=room)
+        tx.change("set_wake", gate=gate.gate, now=tx.now if gate.room > PASSING_MAX else None)
+    following: int | None = tx.value("next_wake")
+    return following
+
+
+# Making room
+
+
+def release_completed(tx: Tx, done: str) -> None:
+    wake_gates(tx, {gate for (gate,) in tx.run("release_completed", done=done)})
+
+
+def release_ended(tx: Tx, rows: str, endings: Sequence[Ending]) -> None:
+    """A start that was given back before it began does not count."""
+    released = tx.run("release_ended", rows=rows)
+    if not released:
+        return
+    unused = {end.token for end in endings if end.give_back and end.started_at is None}
+    for gate, token, at in released:
+        if token in unused and tx.change("return_permit", gate=gate, at=at, token=token):
+            tx.change("count_permits", gate=gate, more=-1)
+    wake_gates(tx, {gate for gate, _, _ in released})
+
+
+def wake_gates(tx: Tx, gates: Iterable[int]) -> None:
+    """Somebody should look at these now."""
+    found = list(gates)
+    if found and tx.change("wake_gates", gates=as_json(found), now=tx.now):
+        tx.wake = True
+
+
+def wake_gates_of(tx: Tx, gates: str) -> None:
+    """The same by what a job says of its gates: it will not pass them after all."""
+    names = [gate.name for gate in _decode(gates)]
+    wake_gates(tx, (seen.gate for seen in read_gates(tx, names).values()))
+
+
+# Enqueueing
+
+
+def park_new(tx: Tx, jobs: Sequence[p.NewJob]) -> dict[str, int]:
+    """Which of these jobs wait before a gate from the start, and before which."""
+    gates = gates_by_name(jobs)
+    given = as_json(list(gates.values()))
+    tx.change("make_gates", gates=given)
+    if tx.change("change_gates", gates=given, now=tx.now):
+        tx.wake = True
+    seen = read_gates(tx, gates)
+    refuse_two_limits(gates, seen)
+    return overflow(jobs, seen)
+
+
+# The config, and tidying up
+
+
+def read_limits(tx: Tx) -> list[Limit]:
+    return [Limit(*row) for row in tx.run("read_limits")]
+
+
+def fix_limits(tx: Tx, limits: Sequence[Limit]) -> None:
+    """What the config says, for all gates of its keys. What an earlier config said is over."""
+    if list(limits) == read_limits(tx):
+        return
+    tx.change("forget_limits")
+    for limit in limits:
+        tx.change("fix_limit", origin=limit.origin, most=limit.most, period=limit.period)
+    if tx.change("fix_gates", now=tx.now):
+        tx.wake = True
+
+
+def tend_gates(tx: Tx) -> None:
+    """What nobody else sees to: gates with room that nobody looks at, and what is left of those nobody needs."""
+    tx.change("forget_holds")
+    tx.change("bring_wakes_back", now=tx.now)
+    wake_gates(tx, tx.array("stuck_gates"))
+    forgotten = [gate for (gate,) in tx.run("forget_gates", now=tx.now, limit=FORGOTTEN_MAX)]
+    if forgotten:
+        tx.change("forget_permits", gates=as_json(forgotten))

@@ -1,0 +1,1 @@
+UPDATE penstock_order_number SET number = number + 1

@@ -1,0 +1,1 @@
+UPDATE penstock_gate SET made = made + :more WHERE gate = :gate

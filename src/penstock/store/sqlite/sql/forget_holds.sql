@@ -1,0 +1,1 @@
+DELETE FROM penstock_hold WHERE token NOT IN (SELECT token FROM penstock_lease)

@@ -1,0 +1,1 @@
+SELECT kind, name, since, actor, reason FROM penstock_pause ORDER BY kind, name

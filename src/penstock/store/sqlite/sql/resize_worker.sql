@@ -1,0 +1,1 @@
+UPDATE penstock_worker SET slots = :slots WHERE session = :session

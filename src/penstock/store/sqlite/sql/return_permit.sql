@@ -1,0 +1,1 @@
+DELETE FROM penstock_permit WHERE gate = :gate AND at = :at AND token = :token

@@ -1,0 +1,1 @@
+SELECT status, slots FROM penstock_worker WHERE session = :session
