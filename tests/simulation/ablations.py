@@ -21,6 +21,7 @@ from penstock.store.gating import Seen
 from penstock.store.sqlite import claim, coordinate, enqueue, finish, gates, operate, statements, tx, workers
 from penstock.store.sqlite.transaction import SqliteTransaction
 from penstock.store.sqlite.tx import Tx, as_json
+from penstock.worker.budget import Budget
 from penstock.worker.finisher import Finisher
 from tests.simulation.run import Ablation
 
@@ -207,5 +208,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
         Safeguard("starts count for a period", _replaced((gates, "_hold"), by=_hold_without_starts), 7),
         Safeguard("whoever makes room says so", _replaced((gates, "wake_gates"), by=lambda *_: None), 1),
         Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 1),
+        Safeguard("resources are counted", _replaced((Budget, "free"), by=lambda _: None), 0),
+        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 0),
     )
 }

@@ -237,13 +237,14 @@ def _is_allowed(seen: Seen, lane: int, room: Room) -> bool:
 
 
 def _set_aside(seen: Seen, session: int, eligible: Eligible, room: Room) -> Steps[bool]:
-    """Hold what a job needs that was passed over for too long, if it is still there. True when lanes were learnt of.
+    """Hold what a job needs that was passed over for too long, if it is still there. True when lanes or orders were
+    learnt of, so that others may be eligible.
 
     To keep to the order it must be known where the lanes go on: what is new, and what others have taken meanwhile.
     """
-    known = len(seen.lanes)
+    known = len(seen.lanes), seen.orders
     yield from _claim(seen, session, 0, eligible.all)
-    if len(seen.lanes) != known:
+    if (len(seen.lanes), seen.orders) != known:
         return True
     lanes = [lane for lane in eligible.scarce if lane in seen.first]
     for lane, due, id_ in (yield from run(
