@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from random import Random
+from typing import Any, NamedTuple
 
 import pytest
 
+from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import NO_RESOURCES, Resources
-from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Cap
+from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Cap, Room
+from penstock.domain.routing import missing_resources
 from tests.contract.conftest import OpenAgain
 from tests.contract.world import World
 
 HAS = Resources(cpu=4, memory="8Gi")
+PASSED_OVER_US = int(PASSED_OVER_SECONDS_MAX * MICROSECONDS)
 
 
 def take(world: World, session: int, limit: int = 100, **fields: Any) -> list[str]:
@@ -171,3 +175,55 @@ def test_many_kinds_in_small_and_large_claims_never_take_too_much(world: World, 
     assert sum(claim.type in ("type2", "type3") for claim in claims) <= 2
     places = [(-claim.priority, claim.due_at, claim.id) for claim in claims]
     assert places == sorted(places)
+
+
+# All of it at random, against the rule in a few lines
+
+
+def by_the_rule(
+    waiting: list[Waiting], has: Resources, free: Resources, caps: tuple[Cap, ...], limit: int, now: int
+) -> list[str]:
+    room, taken = Room(free, caps), list[str]()
+    for job in sorted(waiting, key=lambda one: one.place):
+        if len(taken) == limit or missing_resources(has, job.resources):
+            continue
+        if room.fits(job) and room.allows(job, job.place):
+            room.take(job)
+            taken.append(job.id)
+        elif job.place[1] <= now - PASSED_OVER_US:
+            room.hold_for(job, job.place)
+    return taken
+
+
+class Waiting(NamedTuple):
+    place: tuple[int, int, str]
+    id: str
+    type: str
+    resources: Resources
+
+
+NEEDS = (NO_RESOURCES, NO_RESOURCES, Resources(cpu=1), Resources(cpu=2.5), Resources(cpu=4, memory="1Gi"),
+         Resources(memory="3Gi"), Resources(cpu=0.5, memory="6Gi"), Resources(gpu=1))  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_claims_follow_the_rule(world: World, open_again: OpenAgain, seed: int) -> None:
+    random, other = Random(seed), open_again()
+    stores = [(world, world.register("one")), (other, other.register("two"))]
+    waiting: list[Waiting] = []
+    for _ in range(12):
+        for _ in range(random.randrange(6)):
+            world.clock.advance(0.001)  # No two are due at the same moment.
+            number = random.randrange(len(NEEDS))
+            kind, priority = f"type{random.randrange(3)}", number % 3
+            job = random.choice(stores)[0].add(type=kind, priority=priority, resources=NEEDS[number])
+            waiting.append(Waiting((-priority, world.clock.now_us(), job), job, kind, NEEDS[number]))
+        world.clock.advance(random.choice([0.0, 1.0, 6.0]))
+        free = Resources(cpu=random.choice([0, 1, 2, 4]), memory=random.choice([0, 2**30, 8 * 2**30]))
+        caps = tuple(Cap((f"type{n}",), random.randrange(4)) for n in range(2) if random.random() < 0.5)
+        limit = random.choice([1, 2, 5, 40])
+        store, session = random.choice(stores)
+        store.claim(session, 1, types=())  # It knows what time it is.
+        expected = by_the_rule(waiting, HAS, free, caps, limit, world.clock.now_us())
+        assert take(store, session, limit, free=free, caps=caps) == expected
+        waiting = [job for job in waiting if job.id not in expected]

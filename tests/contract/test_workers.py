@@ -40,8 +40,9 @@ def test_a_worker_is_listed_with_what_it_takes(world: World) -> None:
     assert list(world.store.read_types().wait()) == ["b"]
 
 
-def test_what_the_jobs_of_a_worker_need_is_told(world: World, session: int) -> None:
+def test_what_the_jobs_of_a_worker_need_is_told(world: World) -> None:
     has = Resources(cpu=8, memory="16Gi", gpu=1)
+    session = world.register(resources=has)
     world.add(resources=Resources(cpu=1.5, memory="4Gi"))
     world.add(resources=Resources(cpu=2, gpu=1))
     world.add()

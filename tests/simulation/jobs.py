@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from penstock import App, BatchContext, Context, Exponential, Failed, Handler, JobCall
+from penstock import App, BatchContext, Context, Exponential, Failed, Handler, JobCall, Resources
 from penstock.jobtype import JobType
 from penstock.store.contract import Transaction
 
@@ -20,6 +20,8 @@ POISON = '{"seconds": "soon"}'
 EFFECTS = "CREATE TABLE IF NOT EXISTS effects (job TEXT NOT NULL, token INTEGER NOT NULL)"
 EFFECTS_READ = "SELECT job, token FROM effects ORDER BY rowid"
 BACKOFF = Exponential(0.2, cap=1.0)
+HAS = Resources(cpu=3)
+"""What each worker has."""
 
 
 class Host(Protocol):
@@ -38,6 +40,10 @@ class Host(Protocol):
         ...
 
     def transaction(self) -> AbstractContextManager[Transaction]: ...
+
+    def uses(self, what: str, amount: int, most: float) -> AbstractContextManager[None]:
+        """So much of something is in use in this process during the block, and there is no more of it than that."""
+        ...
 
 
 program = App("sqlite:///never-opened.db")
@@ -106,6 +112,20 @@ async def charge(ctx: Context, seconds: float, fails: int) -> None:
         raise RuntimeError(f"attempt {ctx.attempt} fails after its effect")
 
 
+@program.job(attempts=3, backoff=BACKOFF)
+async def heavy(ctx: Context, seconds: float, cores: int) -> None:
+    """Needs cores, of which its worker has only so many."""
+    with _begin(ctx).uses("cpu", cores, HAS.cpu):
+        await asyncio.sleep(seconds)
+
+
+@program.job(attempts=3, backoff=BACKOFF, worker_concurrency=1)
+async def lonely(ctx: Context, seconds: float) -> None:
+    """Does not bear another of its kind in the same process."""
+    with _begin(ctx).uses("lonely", 1, 1):
+        await asyncio.sleep(seconds)
+
+
 @program.batch_job(size=4, wait=0.05, attempts=3, backoff=BACKOFF)
 async def pack(ctx: BatchContext, items: list[int]) -> Sequence[int | Failed]:
     for job in ctx.jobs:
@@ -142,7 +162,7 @@ class Careful(Handler[Step, float]):
         ctx.resources.told(ctx, "on_failed for good" if ctx.final else "on_failed")
 
 
-DECLARED: tuple[Any, ...] = (work, chain, deadly, stubborn, pay, charge, pack, Careful)
+DECLARED: tuple[Any, ...] = (work, chain, deadly, stubborn, pay, charge, heavy, lonely, pack, Careful)
 TYPES: dict[str, JobType[Any, Any, Any, Any]] = {one.name: one for one in DECLARED}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from penstock import Concurrency, RateLimit, Unique
+from penstock import Concurrency, RateLimit, Resources, Unique
 
 UNIQUE_KEYS = 4
 SHOPS = {"shop-0": 1, "shop-1": 1, "shop-2": 2}
@@ -110,6 +110,16 @@ def _pack(random: Random) -> Item:
     return Item("pack", {"item": random.randrange(100)})
 
 
+def _heavy(random: Random) -> Item:
+    cores = random.choice([1, 1, 2, 3])
+    args = {"seconds": random.uniform(0.05, 0.5), "cores": cores}
+    return Item("heavy", args, {"resources": Resources(cpu=cores)})
+
+
+def _lonely(random: Random) -> Item:
+    return Item("lonely", {"seconds": random.uniform(0.005, 0.2)})
+
+
 def _unique(random: Random) -> Item:
     key = Unique(f"key-{random.randrange(UNIQUE_KEYS)}")
     return Item("work", {"seconds": random.uniform(0.005, 0.5)}, {"unique": key})
@@ -135,7 +145,8 @@ def _hasty(random: Random) -> Item:
 
 
 KINDS = (
-    (_work, 60), (_slow, 8), (_long, 1), (_poison, 2), (_deadly, 1.5), (_stubborn, 1.5), (_chain, 5), (_pay, 8),
-    (_charge, 4), (_careful, 8), (_pack, 6), (_unique, 8), (_in_shop, 10), (_request, 8), (_hasty, 3),
+    (_work, 60), (_slow, 8), (_long, 1), (_poison, 2), (_deadly, 1.5), (_stubborn, 1.5), (_chain, 10), (_pay, 8),
+    (_charge, 4), (_careful, 8), (_pack, 6), (_unique, 8), (_in_shop, 10), (_request, 8), (_hasty, 3), (_heavy, 6),
+    (_lonely, 4),
 )  # fmt: skip
 """What a job may be, and how often it is that."""

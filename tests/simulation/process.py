@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -22,7 +23,7 @@ from tests.checker.events import Event
 from tests.checker.recording import MemoryLog, RecordingStore
 from tests.simulation.clock import TrueClock, WrongClock
 from tests.simulation.faulty import FaultyStore
-from tests.simulation.jobs import program
+from tests.simulation.jobs import HAS, program
 from tests.simulation.line import Line
 from tests.simulation.loop import Time, VirtualLoop
 from tests.simulation.parts import on_the_loop
@@ -77,6 +78,9 @@ class Process:
         self.store = RecordingStore(cast(Store, FaultyStore(self.file, self.line)), self.log)
         self.client = Client(lambda: self.store, program.registry, self.clock)
         self._wall_stopped_at: float | None = None
+        self._in_use: Counter[str] = Counter()
+        self.overused: list[str] = []
+        """What was more in use here than there is."""
         self.over = False
         self.error: BaseException | None = None
         self._main: asyncio.Task[Any] | None = None
@@ -164,6 +168,16 @@ class Process:
     def transaction(self) -> AbstractContextManager[Transaction]:
         return self.store.transaction()
 
+    @contextmanager
+    def uses(self, what: str, amount: int, most: float) -> Iterator[None]:
+        self._in_use[what] += amount
+        if self._in_use[what] > most:
+            self.overused.append(f"{self._in_use[what]} of {what} in use, and there is {most:g}")
+        try:
+            yield
+        finally:
+            self._in_use[what] -= amount
+
 
 class WorkerProcess(Process):
     """A process that runs a worker."""
@@ -177,6 +191,7 @@ class WorkerProcess(Process):
         settings = make_settings(
             worker_id=self._worker_id,
             concurrency=SLOTS,
+            resources=HAS,
             poll_interval=POLL_SECONDS,
             heartbeat_interval=HEARTBEAT_SECONDS,
             recovery_interval=HEARTBEAT_SECONDS,

@@ -73,6 +73,7 @@ class World:
             story.cancel()
             self._bury_all()
         self.problems += [f"{one.name}: {error}" for one in self._processes for error in one.loop.errors]
+        self.problems += [f"{one.name}: {what}" for one in self._processes for what in one.overused]
         self.problems += [f"the world: {error}" for error in self._loop.errors]
 
     @property

@@ -1,7 +1,7 @@
 """What one claim may still take at a worker: the resources that are left, and how many more of limited types (R1, L3).
 
 A job that does not fit is passed over, and others go on. So that a stream of small jobs cannot keep a big one out for
-ever, one that was passed over for too long holds back what comes after it and would use what it is waiting for.
+ever, what the first one needs that was passed over for too long is set aside: those after it share the rest.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Room:
         self._free = {name: getattr(free or NO_RESOURCES, name) for name in NAMES}
         self._left = [cap.left for cap in caps]
         self._cap_of = {name: number for number, cap in enumerate(caps) for name in cap.names}
-        self._held: list[tuple[Place, frozenset[str]]] = []
+        self._held: tuple[Place, Resources] | None = None
 
     def fits(self, lane: Needs) -> bool:
         """Whether one more such job fits."""
-        return self._cap_left(lane) > 0 and not self._lacks(lane)
+        return self._cap_left(lane) > 0 and self._has(lane.resources)
 
     def surely(self, lanes: Iterable[Needs]) -> int:
         """How many jobs fit whichever of these lanes they are of."""
@@ -70,28 +70,30 @@ class Room:
     # What was passed over for too long
 
     def hold_for(self, lane: Needs, place: Place) -> None:
-        """This job does not fit and has waited for too long: keep what it lacks from those that come after it."""
-        lacks = self._lacks(lane)
-        if lacks:
-            self._held.append((place, lacks))
+        """This job has waited for too long. Set aside what it needs, if nothing but resources keeps it from being taken
+        and it is the first such job.
+        """
+        lacks = self._cap_left(lane) > 0 and not self._has(lane.resources)
+        if lacks and (self._held is None or place < self._held[0]):
+            self._held = place, lane.resources
 
     @property
     def holding(self) -> bool:
-        return bool(self._held)
+        return self._held is not None
 
     def allows(self, lane: Needs, place: Place) -> bool:
-        """Whether a job at this place would take nothing that is kept for one before it."""
-        return not any(
-            before < place and any(getattr(lane.resources, name) > 0 for name in names) for before, names in self._held
-        )
+        """Whether a job at this place would leave what is set aside for one before it."""
+        if self._held is None or place < self._held[0]:
+            return True
+        return self._has(lane.resources, beside=self._held[1])
 
     def _cap_left(self, lane: Needs) -> int:
         number = self._cap_of.get(lane.type)
         return sys.maxsize if number is None else self._left[number]
 
-    def _lacks(self, lane: Needs) -> frozenset[str]:
-        return frozenset(
-            name for name in NAMES if getattr(lane.resources, name) > max(0.0, self._free[name]) + _ROUNDING
+    def _has(self, needs: Resources, beside: Resources = NO_RESOURCES) -> bool:
+        return all(
+            getattr(needs, name) <= max(0.0, self._free[name] - getattr(beside, name)) + _ROUNDING for name in NAMES
         )
 
 

@@ -87,8 +87,8 @@ class Store(Protocol):
         those that wait before it through as soon as it has.
 
         What is claimed fits together into what the worker has free. A job that does not is passed over and holds up
-        nobody, until it was due for longer than domain.room.PASSED_OVER_SECONDS_MAX: then nothing that comes after it
-        is given what it is waiting for.
+        nobody, until it was due for longer than domain.room.PASSED_OVER_SECONDS_MAX: then what the first such job
+        needs is set aside, and those after it share the rest.
         """
         ...
 

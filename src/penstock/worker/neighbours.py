@@ -16,6 +16,7 @@ from penstock.store.params import WorkerInfo
 from penstock.worker.run import Run
 
 LOOK_SECONDS = 5.0
+LOOK_SECONDS_EACH = 0.1  # However many there are, together they look ten times a second at most.
 
 log = logging.getLogger("penstock.worker")
 
@@ -41,7 +42,7 @@ class Neighbours:
     def may_take(self, run: Run) -> bool:
         """Whether one of them could run this job. What is not known yet is a no."""
         claim, options = run.claim, run.plan.declaration.options
-        wanted = Wanted(claim.type, claim.queue, options.capability, options.resources)
+        wanted = Wanted(claim.type, claim.queue, options.capability, claim.resources or options.resources)
         return any(not why_not(one, wanted) for one in self.around if one.session != self._session())
 
     async def run(self) -> None:
@@ -50,4 +51,4 @@ class Neighbours:
                 self.around = takers_among(await self._store.list_workers())
             except PenstockError as error:
                 log.warning("could not look for other workers: %s", error)
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(max(LOOK_SECONDS, LOOK_SECONDS_EACH * len(self.around)))

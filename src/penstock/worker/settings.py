@@ -155,11 +155,18 @@ def _names(value: object, name: str) -> tuple[str, ...]:
     return names
 
 
+def _resources(value: object, name: str) -> Resources:
+    if isinstance(value, Resources):
+        return value
+    raise ConfigError(f"{name}={value!r} is not possible: write Resources(cpu=4, memory='8Gi')")
+
+
 CHECKS: dict[str, Check] = {
     "concurrency": whole(1, SLOTS_MAX),
     "types": _names,
     "queues": _names,
     "capabilities": _names,
+    "resources": _resources,
     "worker_id": check_name,
     "poll_interval": _positive,
     "heartbeat_interval": _positive,

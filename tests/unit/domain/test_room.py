@@ -64,21 +64,31 @@ def test_how_many_fit_whatever_they_are(lanes: tuple[Lane, ...], count: int) -> 
             room.take(lane)
 
 
-def test_what_a_job_waits_for_is_kept_from_those_after_it() -> None:
-    room = Room(Resources(cpu=1, memory="1Gi", gpu=1))
+def test_what_a_job_needs_is_set_aside_from_those_after_it() -> None:
+    room = Room(Resources(cpu=1, memory="3Gi", gpu=1))
     room.hold_for(BIG, (0, 5, "big"))
     assert room.holding
     assert not room.allows(CPU, (0, 6, "after"))
     assert room.allows(CPU, (0, 4, "before"))
     assert room.allows(CPU, (-1, 9, "more urgent"))
-    assert room.allows(GPU, (0, 6, "after")), "the big one does not lack that"
-    assert room.allows(Lane(resources=Resources(memory="1Gi")), (0, 6, "after"))
+    assert room.allows(GPU, (0, 6, "after")), "the big one does not need that"
+    assert room.allows(Lane(resources=Resources(memory="2Gi")), (0, 6, "after")), "it leaves so much"
+    assert not room.allows(Lane(resources=Resources(memory="3Gi")), (0, 6, "after"))
+
+
+def test_it_is_set_aside_for_the_first_of_them() -> None:
+    room = Room(Resources(cpu=1, memory="1Gi"))
+    room.hold_for(BIG, (0, 5, "second"))
+    room.hold_for(GPU, (0, 3, "first"))
+    room.hold_for(BIG, (0, 7, "third"))
+    assert not room.allows(GPU, (0, 6, "after"))
+    assert room.allows(CPU, (0, 6, "after")), "the second waits for its turn"
 
 
 def test_nothing_is_kept_for_a_job_that_fits_or_whose_type_is_at_its_limit() -> None:
     room = Room(Resources(cpu=4, memory="1Gi"), (Cap(("few",), 0),))
     room.hold_for(BIG, (0, 5, "big"))
-    room.hold_for(Lane("few"), (0, 5, "few"))
+    room.hold_for(Lane("few", Resources(cpu=9)), (0, 5, "few"))
     assert not room.holding
 
 

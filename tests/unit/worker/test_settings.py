@@ -44,6 +44,7 @@ def test_values_in_plain_units() -> None:
         ("concurrency", 0), ("concurrency", 10_001), ("concurrency", 1.5), ("poll_interval", 0), ("poll_interval", "x"),
         ("heartbeat_interval", "-1s"), ("job_timeout", 0), ("types", "a,,b"), ("types", ""),
         ("types", 5), ("types", [1]), ("queues", []), ("max_jobs", 0), ("max_memory", "1Mi"), ("process_slots", 0),
+        ("resources", {"cpu": 4}), ("resources", 8), ("ageing", 0), ("ageing", "-1m"),
         ("capabilities", "two words"), ("worker_id", "two words"), ("workers", 3), ("health", "8080"),
     ],
 )  # fmt: skip

@@ -116,6 +116,13 @@ class Seen:
             found = self._eligible[key] = Eligible(len(self.lanes), lanes, plain, scarce)
         return found
 
+    def go_on(self, lane: int, due: int | None, id_: str) -> None:
+        """Remember where a lane goes on; nothing is left in one without a moment."""
+        if due is None:
+            self.first.pop(lane, None)
+        else:
+            self.first[lane] = (due, id_)
+
     def place(self, lane: int) -> tuple[int, int, str]:
         """Where the first job of a lane stands in the order."""
         return -self.lanes[lane].priority, *self.first[lane]
@@ -189,6 +196,10 @@ def _claim_more(seen: Seen, claim: ClaimJobs, room: Room, limit: int) -> Steps[t
     eligible = seen.eligible(claim)
     if not eligible.scarce:
         return (yield from _claim(seen, claim.session, limit, eligible.all))
+    if any(_is_passed_over(seen, lane, room) for lane in eligible.scarce):
+        learnt = yield from _set_aside(seen, claim.session, eligible, room)
+        if learnt:
+            return Claimed([], seen.now, None), True
     claimed, again = yield from _claim_what_fits(seen, claim.session, limit, eligible, room)
     later = [seen.first[lane][0] for lane in eligible.all if lane in seen.first]
     due = min((due for due in later if due > claimed.claimed_at), default=None)
@@ -199,7 +210,7 @@ def _claim_what_fits(
     seen: Seen, session: int, limit: int, eligible: Eligible, room: Room
 ) -> Steps[tuple[Claimed, bool]]:
     """First no more than surely fits, in order; then of what needs nothing, up to the next that needs something."""
-    fitting = yield from _fitting(seen, eligible, room)
+    fitting = [lane for lane in eligible.scarce if room.fits(seen.lanes[lane]) and _is_allowed(seen, lane, room)]
     if not fitting:
         return (yield from _claim(seen, session, limit, eligible.plain))
     surely = 1 if room.holding else room.surely(seen.lanes[lane] for lane in fitting)
@@ -215,23 +226,38 @@ def _claim_what_fits(
     return Claimed(claimed.jobs + more.jobs, more.claimed_at, None), True
 
 
-def _fitting(seen: Seen, eligible: Eligible, room: Room) -> Steps[list[int]]:
-    """The lanes of which a job fits now. What one that does not waits for is kept if it was passed over for long."""
-    fitting = [lane for lane in eligible.scarce if room.fits(seen.lanes[lane])]
-    others = [lane for lane in eligible.scarce if lane not in fitting]
-    if not any(_is_overdue(seen, lane) for lane in others):
-        return fitting
-    yield from _look_at_all(seen)  # Somebody may have taken it meanwhile.
-    for lane in others:
-        if _is_overdue(seen, lane):
+def _is_passed_over(seen: Seen, lane: int, room: Room) -> bool:
+    """Whether the first job of a lane does not fit and was due for too long."""
+    overdue = lane in seen.first and seen.first[lane][0] <= seen.now - PASSED_OVER_US
+    return overdue and not room.fits(seen.lanes[lane])
+
+
+def _is_allowed(seen: Seen, lane: int, room: Room) -> bool:
+    return not room.holding or (lane in seen.first and room.allows(seen.lanes[lane], seen.place(lane)))
+
+
+def _set_aside(seen: Seen, session: int, eligible: Eligible, room: Room) -> Steps[bool]:
+    """Hold what a job needs that was passed over for too long, if it is still there. True when lanes or orders were
+    learnt of, so that others may be eligible.
+
+    To keep to the order it must be known where the lanes go on: what is new, and what others have taken meanwhile.
+    """
+    known = len(seen.lanes), seen.orders
+    yield from _claim(seen, session, 0, eligible.all)
+    if (len(seen.lanes), seen.orders) != known:
+        return True
+    lanes = [lane for lane in eligible.scarce if lane in seen.first]
+    for lane, due, id_ in (yield from run(
+        "heads_of",
+        lanes=lanes,
+        dues=[seen.first[lane][0] for lane in lanes],
+        ids=[seen.first[lane][1] for lane in lanes],
+    )):  # fmt: skip
+        seen.go_on(lane, due, id_)
+    for lane in lanes:
+        if _is_passed_over(seen, lane, room):
             room.hold_for(seen.lanes[lane], seen.place(lane))
-    if not room.holding:
-        return fitting
-    return [lane for lane in fitting if lane in seen.first and room.allows(seen.lanes[lane], seen.place(lane))]
-
-
-def _is_overdue(seen: Seen, lane: int) -> bool:
-    return lane in seen.first and seen.first[lane][0] <= seen.now - PASSED_OVER_US
+    return False
 
 
 def _look_at_all(seen: Seen) -> Steps[None]:
@@ -311,10 +337,7 @@ def _claim(
     for lane, due, id_ in zip(new or (), new_dues or (), new_ids or (), strict=True):
         seen.first[lane] = min((due, id_), seen.first.get(lane, (due, id_)))
     for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True):
-        if due is None:
-            seen.first.pop(lane, None)
-        else:
-            seen.first[lane] = (due, id_)
+        seen.go_on(lane, due, id_)
     yield from _expire(seen, overdue, now)
     firsts = [seen.first[lane][0] for lane in eligible if lane in seen.first]
     learnt = bool(new) or [seen.first.get(lane) for lane in active] != positions

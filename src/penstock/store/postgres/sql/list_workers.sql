@@ -5,19 +5,22 @@ SELECT
     worker.capabilities, worker.resources, worker.started_at, worker.heartbeat_at,
     penstock.moment(%(now)s::bigint) - worker.heartbeat_at, worker.stale_after, coalesce(held.jobs, 0),
     worker.health, worker.failing,
-    coalesce(held.cpu, 0), coalesce(held.memory, 0), coalesce(held.gpu, 0)
+    coalesce(used.cpu, 0), coalesce(used.memory, 0), coalesce(used.gpu, 0)
 FROM penstock.worker
+LEFT JOIN (SELECT session, count(*) AS jobs FROM penstock.lease GROUP BY session) AS held
+    ON held.session = worker.session
 LEFT JOIN (
     SELECT
-        lease.session, count(*) AS jobs, sum((needs.stored ->> 'cpu')::double precision) AS cpu,
+        lease.session, sum((needs.stored ->> 'cpu')::double precision) AS cpu,
         sum((needs.stored ->> 'memory')::bigint)::bigint AS memory, sum((needs.stored ->> 'gpu')::double precision) AS gpu
     FROM penstock.lease
     JOIN penstock.job ON job.id = lease.id
     JOIN penstock.lane ON lane.lane = job.lane
     CROSS JOIN LATERAL (SELECT nullif(lane.resources, '')::json AS stored) AS needs
+    WHERE lease.session IN (SELECT session FROM penstock.worker WHERE resources IS NOT NULL)
     GROUP BY lease.session
-) AS held
-    ON held.session = worker.session
+) AS used
+    ON used.session = worker.session
 WHERE worker.status IN ('active', 'draining')
     OR worker.session = ANY (
         ARRAY (SELECT session FROM penstock.worker ORDER BY session DESC LIMIT %(latest)s::bigint)

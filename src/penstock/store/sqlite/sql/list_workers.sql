@@ -6,23 +6,23 @@ SELECT json_group_array(
         'silent', (:now - heartbeat_at) / 1e6, 'stale_after', stale_after / 1e6, 'jobs', coalesce(held.jobs, 0),
         'health', health, 'failing', json(iif(failing, 'true', 'false')),
         'used', json_object(
-            'cpu', coalesce(held.cpu, 0.0), 'memory', coalesce(held.memory, 0), 'gpu', coalesce(held.gpu, 0.0)
+            'cpu', coalesce(used.cpu, 0.0), 'memory', coalesce(used.memory, 0), 'gpu', coalesce(used.gpu, 0.0)
         )
     )
     ORDER BY worker.session DESC
 )
 FROM penstock_worker AS worker
+LEFT JOIN (SELECT session, count(*) AS jobs FROM penstock_lease GROUP BY session) AS held
+    ON held.session = worker.session
 LEFT JOIN (
     SELECT
-        session, count(*) AS jobs, sum(resources ->> 'cpu') AS cpu, sum(resources ->> 'memory') AS memory,
-        sum(resources ->> 'gpu') AS gpu
-    FROM (
-        SELECT lease.session, nullif(lane.resources, '') AS resources
-        FROM penstock_lease AS lease
-        JOIN penstock_job AS job ON job.seq = lease.seq
-        JOIN penstock_lane AS lane ON lane.lane = job.lane
-    )
-    GROUP BY session
-) AS held
-    ON held.session = worker.session
+        lease.session, sum(lane.resources ->> 'cpu') AS cpu, sum(lane.resources ->> 'memory') AS memory,
+        sum(lane.resources ->> 'gpu') AS gpu
+    FROM penstock_lease AS lease
+    JOIN penstock_job AS job ON job.seq = lease.seq
+    JOIN penstock_lane AS lane ON lane.lane = job.lane AND lane.resources <> ''
+    WHERE lease.session IN (SELECT session FROM penstock_worker WHERE resources IS NOT NULL)
+    GROUP BY lease.session
+) AS used
+    ON used.session = worker.session
 WHERE status IN ('active', 'draining') OR worker.session > (SELECT max(session) FROM penstock_worker) - :latest
