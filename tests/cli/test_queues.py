@@ -36,10 +36,10 @@ def test_queues_are_listed_with_what_waits_and_runs_in_them(call: Call, app: App
     call("queues", "pause", "risky", "--reason", "too risky today")
     outcome = call("queues")
     assert rows(outcome.out) == [
-        {"queue": "mail", "pending": "1", "scheduled": "1", "running": "1", "oldest": "0s ago", "paused": "-",
-         "by": "-", "why": "-"},
-        {"queue": "risky", "pending": "1", "scheduled": "0", "running": "0", "oldest": "0s ago", "paused": "0s ago",
-         "by": f"{getpass.getuser()}@{os.uname().nodename}", "why": "too risky today"},
+        {"queue": "mail", "pending": "1", "blocked": "0", "scheduled": "1", "running": "1", "oldest": "0s ago",
+         "paused": "-", "by": "-", "why": "-"},
+        {"queue": "risky", "pending": "1", "blocked": "0", "scheduled": "0", "running": "0", "oldest": "0s ago",
+         "paused": "0s ago", "by": f"{getpass.getuser()}@{os.uname().nodename}", "why": "too risky today"},
     ]  # fmt: skip
     assert outcome.out.splitlines()[-1].endswith(", 1 paused")
 

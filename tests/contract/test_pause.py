@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from penstock.domain.errors import ConfigError, UnknownQueue, UnknownType
+from penstock.domain.gates import Gate
 from penstock.domain.job import Event, State
 from penstock.domain.options import NO_RESOURCES, Options
 from penstock.domain.pauses import Pause, PauseKind
@@ -273,10 +275,14 @@ def test_open_jobs_are_counted_by_queue_and_type(world: World, session: int, car
     world.end(tried, Event.BACK_OFF, delay=60)
     world.cancel(world.add(type="other", queue="rest"))
     assert held.type == "send"
+    key = Gate("key:a", 1, None, "key:a")
+    kept = [msgspec.structs.replace(world.new_job(type="kept", queue="zoo"), gates=(key,)) for _ in range(3)]
+    world.enqueue(*kept)
     assert carry_out(world.store.count_open()) == [
         p.OpenJobs(type="send", queue="mail", pending=1, scheduled=2, retrying=1, running=2, oldest_due_at=now),
         p.OpenJobs(type="other", queue="rest"),
+        p.OpenJobs(type="kept", queue="zoo", pending=1, blocked=2, oldest_due_at=now),
     ]
     world.clock.advance(61)
-    (mail, _) = world.store.count_open().wait()
+    mail = world.store.count_open().wait()[0]
     assert (mail.pending, mail.scheduled, mail.retrying, mail.oldest_due_at) == (3, 0, 0, now)

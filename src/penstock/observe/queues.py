@@ -19,13 +19,14 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     scheduled: int = 0
     retrying: int = 0
     running: int = 0
+    blocked: int = 0
     oldest_due_at: int | None = None
     pause: Pause | None = None
 
     @property
     def unfinished(self) -> int:
         """What has to end before it is drained: all but what is scheduled for later and was never tried."""
-        return self.pending + self.retrying + self.running
+        return self.pending + self.blocked + self.retrying + self.running
 
 
 def flows(kind: PauseKind, jobs: Sequence[OpenJobs], pauses: Pauses) -> list[Flow]:
@@ -43,6 +44,7 @@ def _flow(name: str, jobs: Sequence[OpenJobs], pause: Pause | None) -> Flow:
         scheduled=sum(one.scheduled for one in jobs),
         retrying=sum(one.retrying for one in jobs),
         running=sum(one.running for one in jobs),
+        blocked=sum(one.blocked for one in jobs),
         oldest_due_at=min((one.oldest_due_at for one in jobs if one.oldest_due_at is not None), default=None),
         pause=pause,
     )

@@ -55,7 +55,7 @@ def unknown_name(kind: PauseKind, missing: Sequence[str], known: Iterable[str], 
 
 def make_open(
     type: str, queue: str, pending: int | None, scheduled: int | None, retrying: int | None, running: int | None,
-    oldest: int | None,
+    blocked: int | None, oldest: int | None,
 ) -> OpenJobs:  # fmt: skip
     """From the sums of the engines, which are empty where there is nothing to sum."""
     return OpenJobs(
@@ -65,6 +65,7 @@ def make_open(
         scheduled=scheduled or 0,
         retrying=retrying or 0,
         running=running or 0,
+        blocked=blocked or 0,
         oldest_due_at=oldest,
     )
 

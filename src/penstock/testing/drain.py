@@ -109,11 +109,11 @@ class Drain:
 
     def finish_jobs(self, params: FinishJobs) -> Any:
         if params.transaction is not None:  # The worker tells how the attempt ended when it knows.
-            return self._store.finish_jobs(self._without_real_time(params))
+            return self._store.finish_jobs(self._as_here(params))
         return self._finish(params)
 
     async def _finish(self, params: FinishJobs) -> list[int]:
-        lost: list[int] = await self._store.finish_jobs(self._without_real_time(params))
+        lost: list[int] = await self._store.finish_jobs(self._as_here(params))
         for done in params.completed:
             self._note(done.token, State.COMPLETED)
         for end in params.unfinished:
@@ -121,12 +121,18 @@ class Drain:
         self._tell(True)
         return lost
 
-    def _without_real_time(self, params: FinishJobs) -> FinishJobs:
-        """Workers measure in real time, which goes on while this clock stands still: nothing starts after its end."""
+    def _as_here(self, params: FinishJobs) -> FinishJobs:
+        """Workers measure in real time, which goes on while this clock stands still: nothing starts after its end.
+
+        A retry is left to nobody else: the others there are run the handlers that wait for this job.
+        """
         now = self._clock.now_us()
         replace = msgspec.structs.replace
         completed = [replace(done, started_at=min(done.started_at, now)) for done in params.completed]
-        unfinished = [replace(end, started_at=end.started_at and min(end.started_at, now)) for end in params.unfinished]
+        unfinished = [
+            replace(end, started_at=end.started_at and min(end.started_at, now), elsewhere=False)
+            for end in params.unfinished
+        ]
         return replace(params, completed=completed, unfinished=unfinished)
 
     def _note(self, token: int, state: State, end: Unfinished | None = None) -> None:

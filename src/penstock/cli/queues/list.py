@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 REASON_CHARS_MAX = 60
 # A narrow terminal goes without these, in this order; --json has them all.
-SPARE = ("scheduled", "by", "oldest", "why")
+SPARE = ("scheduled", "blocked", "by", "oldest", "why")
 
 ByType = Annotated[bool, typer.Option("--type", help="Job types instead of queues.")]
 
@@ -99,6 +99,7 @@ def _row(kind: str, flow: Flow, now: int) -> dict[str, Text]:
     return {
         kind: text(flow.name),
         "pending": text(f"{flow.pending:,}"),
+        "blocked": text(f"{flow.blocked:,}"),
         "scheduled": text(f"{flow.scheduled:,}"),
         "running": text(f"{flow.running:,}"),
         "oldest": text(since(flow.oldest_due_at)),

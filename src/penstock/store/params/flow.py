@@ -39,7 +39,7 @@ class Switched(msgspec.Struct, frozen=True):
 
 class OpenJobs(msgspec.Struct, frozen=True, kw_only=True):
     """The jobs of one type in one queue that have not ended. `running` includes those claimed and not yet begun;
-    `retrying` are those of the scheduled ones that were tried before.
+    `retrying` are those of the scheduled ones that were tried before; `blocked` wait for a limit.
     """
 
     type: str
@@ -48,6 +48,7 @@ class OpenJobs(msgspec.Struct, frozen=True, kw_only=True):
     scheduled: int = 0
     retrying: int = 0
     running: int = 0
+    blocked: int = 0
     oldest_due_at: int | None = None
 
 
