@@ -278,3 +278,28 @@ def test_burst_ends_only_after_a_claim_that_began_with_nothing_running() -> None
         await running
 
     with_claimer(store, story, burst=True)
+
+
+def test_a_last_claim_is_kept_whatever_becomes_of_the_buffer_meanwhile() -> None:
+    """While its answer is awaited, another job is found to be lost and leaves the buffer."""
+    store = ClaimStore(3)
+    answered = asyncio.Event()
+    ask = store.claim_jobs
+
+    async def slow(params: ClaimJobs) -> Claimed:
+        await answered.wait()
+        claimed: Claimed = await ask(params)
+        return claimed
+
+    async def story(claimer: Claimer, executor: StubExecutor, running: asyncio.Task[None]) -> None:
+        await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.sleep(0)
+        executor.buffer = deque()
+        answered.set()
+        await asyncio.wait({running})
+        assert running.cancelled()
+        assert len(executor.buffer) == 3
+
+    store.claim_jobs = slow  # type: ignore[method-assign]
+    with_claimer(store, story)

@@ -157,7 +157,8 @@ class Claimer:
         except asyncio.CancelledError:
             # The claim is on its way and will be committed: take it, so that it can be released at once.
             try:
-                self._executor.buffer.extend((await claiming).jobs)
+                jobs = (await claiming).jobs
+                self._executor.buffer.extend(jobs)
             except (StoreError, WorkerRefused) as error:
                 log.warning("the last claim before stopping failed: %s", error)
             raise

@@ -131,9 +131,8 @@ class Executor:
 
     def drop(self, token: int) -> None:
         """A job that has not begun here is no longer ours."""
-        dropped = [claim for claim in self.buffer if claim.token == token]
-        self.buffer = deque(claim for claim in self.buffer if claim.token != token)
-        for claim in dropped:
+        for claim in [claim for claim in self.buffer if claim.token == token]:
+            self.buffer.remove(claim)
             self.freed(claim)
         self.room.set()
         self._note_idle()
