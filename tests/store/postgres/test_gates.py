@@ -9,6 +9,7 @@ import pytest
 
 from penstock.domain.gates import Gate
 from penstock.domain.job import State
+from penstock.store import params as p
 from tests.store.postgres.rivals import RivalWorld, new_world
 
 KEY = Gate("key:a", 1, None, "key:a")
@@ -68,3 +69,38 @@ def test_two_claims_at_once_do_not_both_pass(world: RivalWorld, session: int) ->
         found = [claim for future in claims for claim in future.result(30)]
     assert len(found) == 1
     assert world.state(job) in (State.BLOCKED, State.CLAIMED)
+
+
+def test_a_gate_before_which_a_job_is_being_parked_is_not_forgotten(world: RivalWorld, session: int) -> None:
+    """The leader looks while a claim, not yet committed, turns a job away: it must see that, and not only the gate."""
+    add(world)
+    (held,) = world.claim(session)
+    (waiting,) = add(world)
+    world.complete(held)
+    with world.rival() as rival:
+        rival.execute("SELECT 1 FROM gate WHERE name = 'key:a' FOR UPDATE")
+        rival.execute(
+            "INSERT INTO parked (gate, lane, due_at, id) SELECT gate.gate, waiting.lane, waiting.due_at, waiting.id "
+            "FROM waiting CROSS JOIN gate"
+        )
+        rival.execute("DELETE FROM waiting")
+        world.store.tend_gates(p.TendGates()).wait()
+        rival.commit()
+    world.store.tend_gates(p.TendGates()).wait()
+    assert world.state(waiting) is State.BLOCKED
+    assert [claim.id for claim in world.claim(session)] == [waiting]
+
+
+def test_an_enqueue_that_parks_keeps_its_gate(world: RivalWorld, session: int) -> None:
+    with world.rival() as rival:
+        rival.execute("INSERT INTO gate (name, most, origin) VALUES ('key:a', 1, 'key:a')")
+        rival.commit()
+        rival.execute("DELETE FROM gate WHERE name = 'key:a'")
+        adding = world.start_behind(rival, lambda: add(world, 3))
+        rival.commit()
+        jobs = adding.result(30)
+    seen: list[str] = []
+    while claims := world.claim(session):
+        seen += [claim.id for claim in claims]
+        world.complete(*claims)
+    assert seen == jobs

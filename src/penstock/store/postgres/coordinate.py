@@ -79,6 +79,9 @@ def unroutable_steps(fail: p.FailUnroutable) -> Steps[list[str]]:
 def tend_steps(tend: p.TendGates) -> Steps[None]:
     yield from check_term(tend.term)
     yield from run("tend_gates")
+    idle = [gate for (gate,) in (yield from run("lock_idle_gates"))]
+    if idle:
+        yield from run("forget_gates", gates=idle)
 
 
 def mark_steps(mark: p.MarkWorkers) -> Steps[None]:

@@ -51,6 +51,9 @@ def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:
     if not own:
         return {}
     parked = overflow(jobs, seen)
+    if parked:
+        kept = {gate for (gate,) in (yield from run("lock_gates", gates=sorted(set(parked.values()))))}
+        parked = {job: gate for job, gate in parked.items() if gate in kept}
     again = sorted({one.gate for one in seen.values() if one.parked} & set(parked.values()))
     if again:  # Those who waited there may all be gone before this commits, with nobody left to look.
         yield from run("wake_gates", gates=again)
