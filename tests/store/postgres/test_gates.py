@@ -63,8 +63,8 @@ def test_two_claims_at_once_do_not_both_pass(world: RivalWorld, session: int) ->
         rival.execute("SELECT 1 FROM gate WHERE name = 'key:a' FOR UPDATE")
         other = world.register("other")
         (job,) = add(world, 1)
-        claims = [world.start_behind(rival, lambda: world.claim(session))]
-        claims.append(world.start_behind(rival, lambda: world.claim(other)))
+        claims = [world.start_behind(rival, lambda: world.claim(session, 1))]
+        claims.append(world.start_behind(rival, lambda: world.claim(other, 1)))
         rival.commit()
         found = [claim for future in claims for claim in future.result(30)]
     assert len(found) == 1

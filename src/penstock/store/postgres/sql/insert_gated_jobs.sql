@@ -18,9 +18,19 @@ new AS (
         %(policy)s::text, %(org)s::text, %(workspace)s::text, %(tags)s::text[], %(parent)s::uuid,
         %(retried_from)s::uuid, %(unique_key)s::text
         -- gates {
-        , (%(gates)s::text[])[row.nth]
+        , row.gates
         -- }
-    FROM unnest(%(ids)s::uuid[], %(payloads)s::text[]) WITH ORDINALITY AS row (id, payload, nth)
+    FROM unnest(
+        %(ids)s::uuid[], %(payloads)s::text[]
+        -- gates {
+        , %(gates)s::text[]
+        -- }
+    ) AS row (
+        id, payload
+        -- gates {
+        , gates
+        -- }
+    )
     CROSS JOIN route
     CROSS JOIN moment
     ON CONFLICT (id) DO NOTHING
@@ -30,17 +40,20 @@ placed AS (
     INSERT INTO penstock.waiting (lane, due_at, id, expires_at)
     SELECT lane, due_at, id, due_at + %(ttl)s::bigint FROM new
     -- gates {
-    CROSS JOIN moment WHERE due_at > moment.us OR id <> ALL (%(parked)s::uuid[])
+    CROSS JOIN moment
+    -- Asked in this way, the ids are hashed: a bulk may have 100,000 of them.
+    WHERE due_at > moment.us OR (id IN (SELECT unnest(%(parked)s::uuid[]))) IS NOT TRUE
     -- }
 )
 -- gates {
 , aside AS (
     INSERT INTO penstock.parked (gate, lane, due_at, id, expires_at)
-    SELECT row.gate, new.lane, new.due_at, new.id, new.due_at + %(ttl)s::bigint
+    SELECT row.gate, route.lane, due.at, row.id, due.at + %(ttl)s::bigint
     FROM unnest(%(parked)s::uuid[], %(before)s::bigint[]) AS row (id, gate)
-    JOIN new ON new.id = row.id
+    CROSS JOIN route
     CROSS JOIN moment
-    WHERE new.due_at <= moment.us
+    CROSS JOIN LATERAL (SELECT coalesce(%(at)s::bigint, moment.us + %(delay)s::bigint) AS at) AS due
+    WHERE due.at <= moment.us AND (row.id IN (SELECT id FROM new)) IS TRUE
 )
 -- }
 SELECT
