@@ -99,6 +99,8 @@ KEYS = (
         "Jobs of these queues fail while no live worker can run them; those of others wait.", OFF),
     Key("rate_limits", kinds.RATES, None,
         "Starts per time of all jobs with a key, whatever the code says.", OFF),
+    Key("tenant_weights", kinds.WEIGHTS, None,
+        "How many turns in a row a tenant has in each queue, if not one.", OFF),
     Key("worker.types", kinds.names(CHECKS["types"]), _worker.types, "Only these job types.", ALL, "--types"),
     Key("worker.queues", kinds.names(CHECKS["queues"]), _worker.queues, "Only these queues.", ALL, "--queues"),
     Key("worker.capabilities", kinds.names(CHECKS["capabilities"]), _worker.capabilities,

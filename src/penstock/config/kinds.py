@@ -11,6 +11,7 @@ from typing import Any
 from penstock.config.rates import EXAMPLE, read_rates, show_rates
 from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
+from penstock.domain.turns import show_weights
 from penstock.store.mask import masked
 from penstock.store.open import EXAMPLES, parse_address
 from penstock.worker.settings import CHECKS, Check
@@ -97,3 +98,4 @@ SIZE = size(parse_size)
 SWITCH = Kind("true or false", "true", _switch, lambda value: str(value).lower())
 DURATION = duration(parse_duration)
 RATES = Kind("rates", EXAMPLE, read_rates, show_rates, table=True)
+WEIGHTS = Kind("weights", "acme=3", CHECKS["tenant_weights"], show_weights, table=True)

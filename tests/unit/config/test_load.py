@@ -66,6 +66,9 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         stripe_api = { requests = 100, per = "second" }
         "shop:{shop}" = { requests = 2, per = "10s" }
         github = "5000/hour"
+        [tenant_weights]
+        acme = 3
+        "beta/eu" = 2
     """)
     assert make_settings(**load().worker_settings()) == WorkerSettings(
         types=("a", "b"), queues=("mail", "reports"), capabilities=("ml",), worker_id="w1", concurrency=7,
@@ -77,6 +80,7 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         rate_limits=(
             RateLimit("github", 5000, "hour"), RateLimit("shop:{shop}", 2, "10s"), RateLimit("stripe_api", 100),
         ),
+        tenant_weights={"acme": 3, "beta/eu": 2},
     )  # fmt: skip
 
 
@@ -103,6 +107,21 @@ def test_rate_limits_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
     assert load()["rate_limits"] == (RateLimit("a:b", 5, "minute"), RateLimit("stripe_api", 100))
     monkeypatch.setenv("PENSTOCK_RATE_LIMITS", "stripe_api")
     with pytest.raises(ConfigError, match="write it like stripe_api=100/second"):
+        load()
+
+
+@pytest.mark.parametrize("weight", ["0", "-1", "1.5", "true", "'heavy'", "1001"])
+def test_weights_that_are_not_possible(weight: str, toml: Toml) -> None:
+    toml(f"[tenant_weights]\nacme = {weight}\n")
+    with pytest.raises(ConfigError, match=r"tenant_weights\.acme=.* is not possible: .* a whole number from 1 to 1000"):
+        load()
+
+
+def test_weights_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_TENANT_WEIGHTS", "beta=2, acme=3")
+    assert load()["tenant_weights"] == {"acme": 3, "beta": 2}
+    monkeypatch.setenv("PENSTOCK_TENANT_WEIGHTS", "acme")
+    with pytest.raises(ConfigError, match="'acme' is not a weight: write it like acme=3"):
         load()
 
 

@@ -31,9 +31,14 @@ def encode_gates(gates: Sequence[Gate]) -> str:
 def admit_steps(claims: Sequence[p.Claim], free: int) -> Steps[tuple[list[p.Claim], bool]]:
     """Those that may begin, and whether some went back because they are more than the worker can begin at once."""
     gated = [claim.token for claim in claims if claim.gates]
-    [(passed, back)] = yield from run("admit", tokens=gated, free=max(0, free))
+    [(passed, back, at)] = yield from run("admit", tokens=gated, free=max(0, free))
     allowed = set(passed)
-    return [claim for claim in claims if not claim.gates or claim.token in allowed], bool(back)
+    admitted = [
+        msgspec.structs.replace(claim, passed_at=at) if claim.gates else claim
+        for claim in claims
+        if not claim.gates or claim.token in allowed
+    ]
+    return admitted, bool(back)
 
 
 def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:
