@@ -376,8 +376,11 @@ def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:
 
 def expire_all() -> Steps[None]:
     """End all that waited for too long, a page at a time."""
-    while (yield from value("expire_jobs")) == EXPIRED_PAGE:
-        pass
+    page = EXPIRED_PAGE
+    while page == EXPIRED_PAGE:
+        [(page, in_line)] = yield from run("expire_jobs")
+        if in_line:
+            yield from run("leave_line", ids=in_line)
 
 
 def _claims(seen: Seen, columns: list[Any]) -> list[Claim]:

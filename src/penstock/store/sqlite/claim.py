@@ -11,6 +11,7 @@ from penstock.store.gating import rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.store.sqlite.fit import lease_jobs
 from penstock.store.sqlite.gates import admit, open_gates
+from penstock.store.sqlite.lines import leave_line
 from penstock.store.sqlite.tx import Eligible, Tx
 
 PROMOTED_MAX = 2000
@@ -78,7 +79,9 @@ def promote_due(tx: Tx) -> int | None:
 
 
 def expire_overdue(tx: Tx) -> None:
-    tx.change("expire_jobs", now=tx.now, expired=StateCode.EXPIRED)
+    expired = tx.change("expire_jobs", now=tx.now, expired=StateCode.EXPIRED)
     tx.change("unready_ended_jobs", now=tx.now)
     tx.change("unpark_ended_jobs", now=tx.now)
+    if expired:
+        leave_line(tx, tx.array("expired_in_line", now=tx.now))
     tx.change("delete_ttl", now=tx.now)

@@ -1,4 +1,5 @@
+-- Whoever enqueues has kept these gates from being forgotten before, and so may others: that is no reason to wait.
 WITH locked AS MATERIALIZED (
-    SELECT gate FROM penstock.gate WHERE gate = ANY (%(gates)s::bigint[]) ORDER BY gate FOR UPDATE
+    SELECT gate FROM penstock.gate WHERE gate = ANY (%(gates)s::bigint[]) ORDER BY gate FOR NO KEY UPDATE
 )
 UPDATE penstock.gate SET wake_at = penstock.moment(%(now)s::bigint) FROM locked WHERE gate.gate = locked.gate
