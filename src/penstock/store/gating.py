@@ -56,7 +56,7 @@ def overflow(jobs: Sequence[NewJob], seen: Mapping[str, Seen]) -> dict[str, int]
     }  # One may have been forgotten by others meanwhile.
     left |= {name: 0 if one.parked else one.most for name, one in seen.items()}
     parked: dict[str, int] = {}
-    for job in jobs:
+    for job in {job.id: job for job in jobs}.values():
         full = next((gate for gate in job.gates if left[gate.name] <= 0 and gate.name in seen), None)
         if full is not None:
             parked[job.id] = seen[full.name].gate

@@ -100,7 +100,7 @@ def _insert(
     parameters["ids"], parameters["payloads"] = [job.id for job in jobs], [job.payload for job in jobs]
     gated = any(job.gates for job in jobs)
     if gated:
-        aside = [job.id for job in jobs if job.id in parked]
+        aside = list(dict.fromkeys(job.id for job in jobs if job.id in parked))
         parameters["gates"] = [encode_gates(job.gates) if job.gates else None for job in jobs]
         parameters["parked"], parameters["before"] = aside, [parked[id_] for id_ in aside]
     for _ in range(2):

@@ -45,6 +45,9 @@ AS $$
     ON CONFLICT (id) DO NOTHING
 $$;
 
+-- What follows is as before, but for the order, and for locks that whoever enqueues and keeps a gate from being
+-- forgotten (FOR KEY SHARE) does not wait for, nor they for him.
+
 -- The gates are [[name, most, period, origin, ordered], …]; those of an older version have no last entry.
 CREATE OR REPLACE FUNCTION penstock.make_gates(given jsonb) RETURNS void
 LANGUAGE sql
@@ -91,7 +94,7 @@ BEGIN
     LOOP  -- One that was there may be forgotten by somebody else before it is locked: then it is made again.
         PERFORM penstock.make_gates(needed);
         numbers := ARRAY (
-            SELECT gate.gate FROM penstock.gate WHERE gate.name = ANY (names) ORDER BY gate.gate FOR UPDATE
+            SELECT gate.gate FROM penstock.gate WHERE gate.name = ANY (names) ORDER BY gate.gate FOR NO KEY UPDATE
         );
         EXIT WHEN cardinality(numbers) = coalesce(cardinality(names), 0);
     END LOOP;
@@ -188,7 +191,7 @@ DECLARE
 BEGIN
     FOR one IN
         SELECT gate.gate, gate.name, gate.period, gate.ordered FROM penstock.gate WHERE gate.wake_at <= us
-        ORDER BY gate.wake_at LIMIT 200 FOR UPDATE SKIP LOCKED
+        ORDER BY gate.wake_at LIMIT 200 FOR NO KEY UPDATE SKIP LOCKED
     LOOP
         IF one.period IS NOT NULL THEN
             PERFORM penstock.forget_starts(ARRAY[one.gate], us);

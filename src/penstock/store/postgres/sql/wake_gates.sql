@@ -1,4 +1,3 @@
--- Whoever enqueues has kept these gates from being forgotten before, and so may others: that is no reason to wait.
 WITH locked AS MATERIALIZED (
     SELECT gate FROM penstock.gate WHERE gate = ANY (%(gates)s::bigint[]) ORDER BY gate FOR NO KEY UPDATE
 )
