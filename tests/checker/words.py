@@ -36,6 +36,8 @@ def job_asked(job: p.NewJob) -> JobAsked:
         unique=None if unique is None else UniqueAsked(unique.key, unique.per),
         key=keys.get("key"),
         rate=keys.get("rate"),
+        delay=job.spec.delay,
+        at=job.spec.at,
         ttl=job.spec.ttl,
         remove_on_complete=policy.remove_on_complete,
         remove_on_fail=policy.remove_on_fail,
