@@ -20,6 +20,7 @@ FAIL_SHARE, POISON_SHARE = 0.10, 0.02
 MS_MIN, MS_MAX = 5, 50
 PARCEL_MAX = 5
 KEYS = {"shop-1": 1, "shop-2": 1, "shop-3": 1, "shop-4": 2, "shop-5": 3}
+ORDERED_KEYS = frozenset({"shop-1"})
 KEY_SHARE = 0.2
 RATE = RateLimit("api", 10, per="500ms")
 RATE_SHARE = 0.15
@@ -54,10 +55,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     def given(self) -> dict[str, Any]:
         """The options of its enqueue."""
-        limits = {"limit": Concurrency(self.key, KEYS[self.key])} if self.key is not None else {}
+        limits = {"limit": _limit(self.key)} if self.key is not None else {}
         rate = {"rate_limit": RATE} if self.rated else {}
         whose = {"tenant": Tenant(self.tenant)} if self.tenant is not None else {}
         return {"id": self.id, "attempts": self.attempts, "backoff": Fixed(BACKOFF_SECONDS), **limits, **rate, **whose}
+
+
+def _limit(key: str) -> Concurrency:
+    return Concurrency(key, KEYS[key], ordered=key in ORDERED_KEYS)
 
 
 def new_id(dice: Random) -> str:

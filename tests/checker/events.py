@@ -46,7 +46,7 @@ class UniqueAsked(msgspec.Struct, frozen=True, omit_defaults=True):
 class JobAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A job as it was handed in. `key` limits how many are active, `rate` how many begin in a while.
 
-    `later`: it was not due at once.
+    `at` is by the store's clock; `delay` is in seconds from the enqueue.
     """
 
     id: str
@@ -54,11 +54,12 @@ class JobAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     queue: str = "default"
     priority: int = 0
     tenant: str | None = None
-    later: bool = False
     max_attempts: int = 3
     unique: UniqueAsked | None = None
     key: str | None = None
     rate: str | None = None
+    delay: float = 0.0
+    at: int | None = None
     ttl: float | None = None
     remove_on_complete: bool | int = False
     remove_on_fail: bool | int = False

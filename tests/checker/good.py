@@ -169,7 +169,7 @@ def _limits(story: Story) -> None:
 def _turns(story: Story) -> None:
     """Two turns in a row where the other's job came later, is of another kind, was another worker's or not due."""
     story.enqueue("t-a1", "t-a2", "t-a3", tenant="a", queue="shared")
-    story.enqueue("t-b1", tenant="b", queue="shared", later=True)
+    story.enqueue("t-b1", tenant="b", queue="shared", delay=0.001)
     story.enqueue("t-b2", tenant="b", queue="shared", priority=-1)
     story.claim("w1", ("t-a1", 54, 1))
     story.enqueue("t-b3", tenant="b", queue="shared")

@@ -11,6 +11,7 @@ from penstock import Concurrency, RateLimit, Resources, Tenant, Unique
 
 UNIQUE_KEYS = 4
 SHOPS = {"shop-0": 1, "shop-1": 1, "shop-2": 2}
+ORDERED = frozenset({"shop-0"})
 API = RateLimit("api", 5, per="1s")
 BULK_MAX = 6
 SHARED = "shared"
@@ -141,15 +142,17 @@ def _unique(random: Random) -> Item:
 def _in_shop(random: Random) -> Item:
     shop = random.choice(sorted(SHOPS))
     fails = random.choice([0, 0, 0, 1])
-    return Item(
-        "work", {"seconds": random.uniform(0.005, 0.3), "fails": fails}, {"limit": Concurrency(shop, SHOPS[shop])}
-    )
+    return Item("work", {"seconds": random.uniform(0.005, 0.3), "fails": fails}, {"limit": _limit(shop)})
+
+
+def _limit(shop: str) -> Concurrency:
+    return Concurrency(shop, SHOPS[shop], ordered=shop in ORDERED)
 
 
 def _request(random: Random) -> Item:
     options: dict[str, Any] = {"rate_limit": API}
     if random.random() < 0.3:
-        options["limit"] = Concurrency("shop-0", SHOPS["shop-0"])
+        options["limit"] = _limit("shop-0")
     return Item("work", {"seconds": random.uniform(0.005, 0.1)}, options)
 
 

@@ -59,7 +59,15 @@ def _waiting(case: Case) -> dict[Kind, list[Waiting]]:
     for life in case.evidence.lives.values():
         stored, job = life.stored_by, life.job
         unsure = life.taken or life.cancels or life.failed or (life.leases and life.leases[0].attempt > 1)
-        if stored is not None and job is not None and job.tenant and not job.later and not job.ttl and not unsure:
+        if (
+            stored is not None
+            and job is not None
+            and job.tenant
+            and not job.delay
+            and job.at is None
+            and not job.ttl
+            and not unsure
+        ):
             until = life.leases[0].claim.begun if life.leases else NEVER
             found[_kind(life)].append(Waiting(job.tenant, stored.ended, until, life.id))
     return found

@@ -264,5 +264,8 @@ def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:
 
 def expire_all() -> Steps[None]:
     """End all that waited for too long, a page at a time."""
-    while (yield from value("expire_jobs")) == EXPIRED_PAGE:
-        pass
+    page = EXPIRED_PAGE
+    while page == EXPIRED_PAGE:
+        [(page, in_line)] = yield from run("expire_jobs")
+        if in_line:
+            yield from run("leave_line", ids=in_line)

@@ -10,7 +10,9 @@ from penstock.store.endings import refuse_claim
 from penstock.store.gating import rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.store.sqlite.fit import lease_jobs
-from penstock.store.sqlite.gates import admit, open_gates
+from penstock.store.sqlite.gates import admit
+from penstock.store.sqlite.lines import leave_line
+from penstock.store.sqlite.opening import open_gates
 from penstock.store.sqlite.turns import take_turns
 from penstock.store.sqlite.tx import Eligible, Tx
 
@@ -83,7 +85,9 @@ def promote_due(tx: Tx) -> int | None:
 
 
 def expire_overdue(tx: Tx) -> None:
-    tx.change("expire_jobs", now=tx.now, expired=StateCode.EXPIRED)
+    expired = tx.change("expire_jobs", now=tx.now, expired=StateCode.EXPIRED)
     tx.change("unready_ended_jobs", now=tx.now)
     tx.change("unpark_ended_jobs", now=tx.now)
+    if expired:
+        leave_line(tx, tx.array("expired_in_line", now=tx.now))
     tx.change("delete_ttl", now=tx.now)

@@ -47,8 +47,8 @@ placed AS (
 )
 -- gates {
 , aside AS (
-    INSERT INTO penstock.parked (gate, lane, due_at, id, expires_at)
-    SELECT row.gate, route.lane, due.at, row.id, due.at + %(ttl)s::bigint
+    INSERT INTO penstock.parked (gate, lane, due_at, id, expires_at, org)
+    SELECT row.gate, route.lane, due.at, row.id, due.at + %(ttl)s::bigint, coalesce(%(org)s::text, '')
     FROM unnest(%(parked)s::uuid[], %(before)s::bigint[]) AS row (id, gate)
     CROSS JOIN route
     CROSS JOIN moment
