@@ -117,6 +117,15 @@ def test_a_claim_does_not_wait_for_a_cancel_that_comes_for_the_gate(
     assert ids(world.claim(session)) == [second]
 
 
+def test_jobs_that_an_older_version_stored_pass_a_gate_that_is_made_again(world: RivalWorld, session: int) -> None:
+    first = add(world, KEY)
+    world.rows('UPDATE job SET gates = \'[["key:a",1,null,"key:a"]]\'')
+    world.rows("DELETE FROM gate")
+    (held,) = world.claim(session)
+    assert (held.id, held.gates) == (first, (KEY,))
+    assert world.rows("SELECT name, most, ordered FROM gate") == [("key:a", 1, False)]
+
+
 def test_nothing_is_left_of_jobs_that_have_ended_in_any_way(world: RivalWorld, session: int) -> None:
     jobs = [new(world) for _ in range(6)]
     jobs += [new(world, ttl=5.0, policy=policy_text(ttl=5.0)), new(world, delay=60.0), new(world, type="strange")]

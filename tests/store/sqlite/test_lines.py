@@ -78,6 +78,19 @@ def test_a_ticket_of_a_removed_job_does_not_become_that_of_another(store: Sqlite
     assert world.find(other) is not None
 
 
+def test_jobs_that_an_older_version_stored_pass_a_gate_that_is_made_again(store: SqliteStore, world: World) -> None:
+    session = world.register()
+    plain = msgspec.structs.replace(LINE, ordered=False)
+    (first,), (second,) = (world.enqueue(new(world, plain)) for _ in range(2))
+    with store.transaction() as tx:
+        tx.execute('UPDATE penstock_job SET gates = \'[["key:line",1,null,"key:line"]]\'')
+        tx.execute("DELETE FROM penstock_gate")
+    (held,) = world.claim(session)
+    assert (held.id, world.claim(session), held.gates) == (first.id, [], (plain,))
+    world.complete(held)
+    assert [claim.id for claim in world.claim(session)] == [second.id]
+
+
 def steps_of(store: SqliteStore, act: Callable[[], object]) -> int:
     """Steps of SQLite's machine, in hundreds, which are the same each time."""
     steps = 0
