@@ -51,7 +51,7 @@ def test_nothing_is_left_of_jobs_that_have_ended_in_any_way(store: SqliteStore, 
     world.cancel(jobs[5].id)
     world.cancel(jobs[7].id)
     for end in (Event.FAIL, Event.CANCEL):
-        world.end(*world.claim(session, types=("task",)), end)
+        world.end(world.claim(session, types=("task",))[0], end)
     for keep in (True, False, True):
         world.complete(*world.claim(session, types=("task",)), keep=keep)
     assert tickets(store) == 3, "the last that ran, the one that expires, and the one that nobody runs"
