@@ -85,6 +85,19 @@ def test_a_transaction_that_is_still_open_holds_up_nobody(world: RivalWorld, ses
     assert ids(world.claim(session)) == [early.id], "it was due first, and is there now"
 
 
+def test_one_that_ends_in_a_transaction_of_the_callers_makes_way_with_the_last_word_of_its_worker(
+    world: RivalWorld, session: int
+) -> None:
+    first, second = add(world), add(world)
+    (held,) = world.claim(session)
+    assert (held.id, world.claim(session)) == (first, [])
+    done = p.Completed(held.token, world.clock.now_us())
+    with world.store.transaction() as tx:
+        assert world.store.finish_jobs(p.FinishJobs([done], transaction=tx)).wait() == []
+    assert world.store.finish_jobs(p.FinishJobs([done])).wait() == [held.token], "as a worker does when it knows"
+    assert ids(world.claim(session)) == [second]
+
+
 @pytest.mark.parametrize("gate", [LINE, KEY])
 def test_an_enqueue_does_not_wait_for_another_that_keeps_the_gate(world: RivalWorld, session: int, gate: Gate) -> None:
     add(world, gate)

@@ -111,11 +111,9 @@ def open_gates(tx: Tx) -> int | None:
     """Let the next of the parked jobs through where the moment has come; answers when that is the next time."""
     names = tx.array("due_gates", now=tx.now, limit=OPENED_MAX)
     gates = read_gates(tx, names, wanted=PASSING_MAX)
-    first = first_in_line(tx, gates.values())
+    let_first_through(tx, [gate for gate in gates.values() if gate.room > 0 and gate.ordered])
     for gate in gates.values():
-        if gate.room > 0 and gate.ordered:
-            let_first_through(tx, gate, first[gate.name])
-        elif gate.room > 0:
+        if gate.room > 0 and not gate.ordered:
             room = min(gate.room, PASSING_MAX)
             tx.change("open_gate", gate=gate.gate, room=room)
             tx.change("unpark_ready_jobs", gate=gate.gate, room=room)

@@ -40,13 +40,16 @@ def first_in_line(tx: Tx, gates: Iterable[Seen]) -> dict[str, str | None]:
     return {name: id_ for name, _, _, id_ in firsts}
 
 
-def let_first_through(tx: Tx, gate: Seen, first: str | None) -> None:
-    """The first in line, if it is parked here and does not wait elsewhere, for its next attempt perhaps."""
-    if first is None:  # Those who are parked here came before the gate was ordered.
-        tx.change("line_up_parked", names=as_json([gate.name]))
-        first = first_in_line(tx, [gate])[gate.name]
-    if tx.change("open_for", gate=gate.gate, id=first):
-        tx.change("unpark_first", gate=gate.gate, id=first)
+def let_first_through(tx: Tx, gates: Sequence[Seen]) -> None:
+    """The first in line of each, if it is parked there and does not wait elsewhere, for its next attempt perhaps."""
+    first = first_in_line(tx, gates)
+    missing = [gate for gate in gates if first[gate.name] is None]
+    if missing:  # Those who are parked there came before the gate was ordered.
+        tx.change("line_up_parked", names=as_json([gate.name for gate in missing]))
+        first |= first_in_line(tx, missing)
+    rows = as_json([(gate.gate, first[gate.name]) for gate in gates])
+    if gates and tx.change("ready_first_in_line", rows=rows):
+        tx.change("unpark_first_in_line", rows=rows)
 
 
 def leave_line(tx: Tx, ids: Sequence[str]) -> None:

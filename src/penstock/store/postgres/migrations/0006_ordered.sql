@@ -93,16 +93,16 @@ BEGIN
     WHERE lease.token = ANY (tokens);
     LOOP  -- One that was there may be forgotten by somebody else before it is locked: then it is made again.
         PERFORM penstock.make_gates(needed);
-        numbers := ARRAY (
-            SELECT gate.gate FROM penstock.gate WHERE gate.name = ANY (names) ORDER BY gate.gate FOR NO KEY UPDATE
-        );
+        SELECT coalesce(array_agg(locked.gate ORDER BY locked.gate), '{}'), array_agg(locked.ordered ORDER BY locked.gate)
+        INTO numbers, ordered
+        FROM (
+            SELECT gate.gate, gate.ordered FROM penstock.gate WHERE gate.name = ANY (names)
+            ORDER BY gate.gate FOR NO KEY UPDATE
+        ) AS locked;
         EXIT WHEN cardinality(numbers) = coalesce(cardinality(names), 0);
     END LOOP;
     PERFORM penstock.forget_starts(numbers, us);
     rooms := ARRAY (SELECT penstock.room(number) FROM unnest(numbers) WITH ORDINALITY AS row (number, nth) ORDER BY nth);
-    ordered := ARRAY (
-        SELECT gate.ordered FROM penstock.gate WHERE gate.gate = ANY (numbers) ORDER BY gate.gate
-    );
     IF true = ANY (ordered) THEN
         INSERT INTO penstock.ticket (name, due_at, id)
         SELECT gate.name, job.due_at, job.id
