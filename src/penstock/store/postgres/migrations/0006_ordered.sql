@@ -143,15 +143,17 @@ BEGIN
     WHERE lease.token = ANY (tokens);
     LOOP  -- One that was there may be forgotten by somebody else before it is locked: then it is made again.
         PERFORM penstock.make_gates(needed);
-        numbers := ARRAY (
-            SELECT gate.gate FROM penstock.gate WHERE gate.name = ANY (names) ORDER BY gate.gate FOR NO KEY UPDATE
-        );
+        SELECT coalesce(array_agg(locked.gate ORDER BY locked.gate), '{}'), array_agg(locked.ordered ORDER BY locked.gate)
+        INTO numbers, ordered
+        FROM (
+            SELECT gate.gate, gate.ordered FROM penstock.gate WHERE gate.name = ANY (names)
+            ORDER BY gate.gate FOR NO KEY UPDATE
+        ) AS locked;
         EXIT WHEN cardinality(numbers) = coalesce(cardinality(names), 0);
     END LOOP;
     us := penstock.moment_now(given);
     PERFORM penstock.forget_starts(numbers, us);
-    SELECT array_agg(row.free ORDER BY row.gate), array_agg(row.ordered ORDER BY row.gate) INTO rooms, ordered
-    FROM penstock.rooms(numbers) AS row;
+    rooms := ARRAY (SELECT row.free FROM penstock.rooms(numbers) AS row ORDER BY row.gate);
     IF true = ANY (ordered) THEN
         INSERT INTO penstock.ticket (name, due_at, id)
         SELECT gate.name, job.due_at, job.id
