@@ -124,11 +124,11 @@ def declare_handler(
 
 
 def _options(defaults: Options, given: dict[str, Any], parameters: frozenset[str] | None) -> Options:
-    """Checked, with the keys of limits against the handler's parameters, where those are known."""
+    """Checked, with its keys against the handler's parameters, where those are known."""
     options = make_options(defaults, **given)
-    for limit in (options.limit, options.rate_limit):
-        if limit is not None:
-            check_key(limit.key, parameters)
+    for keyed in (options.limit, options.rate_limit, options.unique):
+        if keyed is not None:
+            check_key(keyed.key, parameters)
     return options
 
 

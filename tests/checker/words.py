@@ -33,7 +33,7 @@ def job_asked(job: p.NewJob) -> JobAsked:
         type=job.spec.type,
         queue=job.spec.queue,
         max_attempts=policy.attempts,
-        unique=None if unique is None else UniqueAsked(unique.key, unique.per),
+        unique=None if unique is None else UniqueAsked(job.spec.unique_key or "", unique.per),
         key=keys.get("key"),
         rate=keys.get("rate"),
         ttl=job.spec.ttl,

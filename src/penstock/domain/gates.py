@@ -107,6 +107,7 @@ def check_key(key: str, known: frozenset[str] | None) -> None:
 
 
 def fill(key: str, payload: Mapping[str, Any], tenant: Tenant | None, what: str) -> str:
+    """The key with the values of one job."""
     values = {field: _text(_look_up(field, payload, tenant), field, key, what) for field in fields_of(key)}
     filled = key if not values else "".join(
         literal + (values[field] if field is not None else "") for literal, field, _, _ in _formatter.parse(key)

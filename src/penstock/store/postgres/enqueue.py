@@ -121,7 +121,7 @@ def _shared(spec: JobSpec, retried_from: str | None, wake: bool) -> dict[str, An
         "tags": list(spec.tags) or None,
         "parent": spec.parent,
         "retried_from": retried_from,
-        "unique_key": spec.unique.key if spec.unique else None,
+        "unique_key": spec.unique_key,
         "wake": wake,
     }
 
@@ -137,8 +137,8 @@ def _held_keys(jobs: Sequence[NewJob]) -> Steps[dict[str, Enqueued]]:
     """The jobs whose unique key is held by another, by their id. The keys of the others are theirs from now on."""
     first: dict[str, NewJob] = {}
     for job in jobs:
-        if job.spec.unique is not None:
-            first.setdefault(job.spec.unique.key, job)
+        if (key := job.spec.unique_key) is not None:
+            first.setdefault(key, job)
     holders = {key: job.id for key, job in first.items()}
     taken = {key for (key,) in (yield from run("take_unique", **_keyed(first)))}
     there = {key: job for key, job in first.items() if key not in taken}
@@ -151,9 +151,9 @@ def _held_keys(jobs: Sequence[NewJob]) -> Steps[dict[str, Enqueued]]:
         if free:
             yield from run("hold_unique", **_keyed(free))
     return {
-        job.id: Enqueued(holders[job.spec.unique.key], False)
+        job.id: Enqueued(holders[key], False)
         for job in jobs
-        if job.spec.unique is not None and holders[job.spec.unique.key] != job.id
+        if (key := job.spec.unique_key) is not None and holders[key] != job.id
     }
 
 
