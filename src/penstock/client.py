@@ -14,7 +14,7 @@ import msgspec
 
 from penstock.domain import errors
 from penstock.domain.clock import Clock
-from penstock.domain.gates import Gate, fill, gates_of
+from penstock.domain.gates import Gate, Limit, Wholes, fill, gates_of
 from penstock.domain.ids import IdSource, check_id
 from penstock.domain.job import FINAL, Job, State
 from penstock.domain.options import DEFAULTS, Options, Unique, check_name, make_options
@@ -64,6 +64,7 @@ class Client:
     def __init__(self, store: Callable[[], Store], registry: Registry, clock: Clock) -> None:
         self._store = store
         self._registry = registry
+        self._wholes = Wholes()
         self.use_clock(clock)
 
     def use_clock(self, clock: Clock) -> None:
@@ -71,6 +72,10 @@ class Client:
         self._clock = clock
         self._ids = IdSource(clock)
         self._types: tuple[float, dict[str, Options]] = (-TYPES_CACHED_SECONDS, {})
+
+    def use_limits(self, limits: Iterable[Limit]) -> None:
+        """Put new jobs of a queue or a type that the config limits as a whole under that limit."""
+        self._wholes = Wholes(limits)
 
     @property
     def store(self) -> Store:
@@ -111,13 +116,16 @@ class Client:
     def new_jobs(self, calls: Sequence[JobCall[Any]]) -> list[NewJob]:
         ids = self._ids.next_ids(len(calls))
         return [
-            NewJob(call.job_id or new_id, call.payload, call.spec, call.gates)
+            NewJob(call.job_id or new_id, call.payload, call.spec, self._all_gates(call))
             for call, new_id in zip(calls, ids, strict=True)
         ]
 
     def follow_up(self, call: JobCall[Any], parent: str) -> NewJob:
         spec = msgspec.structs.replace(call.spec, parent=parent)
-        return NewJob(call.job_id or self._ids.next_id(), call.payload, spec, call.gates)
+        return NewJob(call.job_id or self._ids.next_id(), call.payload, spec, self._all_gates(call))
+
+    def _all_gates(self, call: JobCall[Any]) -> tuple[Gate, ...]:
+        return call.gates + self._wholes.gates_of(call.spec.type, call.spec.queue) if self._wholes else call.gates
 
     # Enqueueing
 

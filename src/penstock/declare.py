@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from penstock.domain.duration import Duration, parse_duration
 from penstock.domain.errors import ConfigError
-from penstock.domain.gates import check_key
+from penstock.domain.gates import check_key, refuse_whole
 from penstock.domain.options import Options, make_options
 from penstock.domain.registry import Batching, Declaration, Runner
 from penstock.domain.signature import (
@@ -129,6 +129,9 @@ def _options(defaults: Options, given: dict[str, Any], parameters: frozenset[str
     for keyed in (options.limit, options.rate_limit, options.unique):
         if keyed is not None:
             check_key(keyed.key, parameters)
+    for limit in (options.limit, options.rate_limit):
+        if limit is not None:
+            refuse_whole(limit.key)
     return options
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from penstock import App, State, Tenant
+from penstock.domain.gates import Limit
 from tests.cli.conftest import Call, Shell, run_all
+from tests.contract.clock import FakeClock
+from tests.contract.world import World
 
 OWN_ID = str(uuid.uuid5(uuid.NAMESPACE_DNS, "example.com"))
 
@@ -124,3 +127,10 @@ def test_a_missing_store_is_not_made(call: Call, tmp_path: Path) -> None:
     assert outcome.code == 1
     assert "penstock migrate" in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_of_a_limited_queue_is_under_its_limit(call: Call, app: App) -> None:
+    """As the workers' config has it in the store, whatever is in the folder of the command."""
+    World(app.store, FakeClock()).register(limits=(Limit("key:queue:mail", 2, None),))
+    job_id = call("enqueue", "greet", "{}", "--queue", "mail").out.strip()
+    assert app.get(job_id).read().keys == ("queue:mail",)

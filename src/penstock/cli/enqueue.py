@@ -100,6 +100,7 @@ def _store_job(store: Store, name: str, payload: dict[str, Any], options: Any) -
     from penstock.app import App
 
     app = App(store)
+    app.client.use_limits(store.read_limits().wait())
     handle = app.enqueue(name, payload, **options)
     return handle, name in app.client.types
 

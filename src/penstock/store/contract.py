@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Protocol
 
+from penstock.domain.gates import Limit
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
 from penstock.domain.pauses import Pause
@@ -208,6 +209,10 @@ class Store(Protocol):
 
     def read_types(self) -> Call[dict[str, Options]]:
         """The job types that workers have declared in this store, with their options."""
+        ...
+
+    def read_limits(self) -> Call[list[Limit]]:
+        """The limits that the config of the workers has set, sorted by origin."""
         ...
 
     def listen(self, poll_interval: float) -> Listener:

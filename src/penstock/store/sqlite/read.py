@@ -7,6 +7,7 @@ from typing import Any
 import apsw
 import msgspec
 
+from penstock.domain.gates import Limit
 from penstock.domain.job import Job, State, Transition
 from penstock.domain.options import Options, Tenant
 from penstock.store import params as p
@@ -129,3 +130,7 @@ def read_history(db: apsw.Connection, job_id: str) -> list[Transition]:
 
 def read_types(db: apsw.Connection, now: int) -> dict[str, Options]:
     return make_options(fetch(db, sql("read_types"), {}))
+
+
+def read_limits(db: apsw.Connection, now: int) -> list[Limit]:
+    return [Limit(*row) for row in fetch(db, sql("read_limits"), {})]

@@ -15,6 +15,7 @@ import msgspec
 
 from penstock.domain.clock import Clock, SystemClock
 from penstock.domain.errors import StoreClosed, StoreMissing
+from penstock.domain.gates import Limit
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
 from penstock.domain.pauses import Pause
@@ -207,6 +208,9 @@ class SqliteStore:
 
     def read_types(self) -> Call[dict[str, Options]]:
         return self._read(read.read_types)
+
+    def read_limits(self) -> Call[list[Limit]]:
+        return self._read(read.read_limits)
 
     def listen(self, poll_interval: float) -> DoorbellListener:
         return DoorbellListener(self._file(), poll_interval)
