@@ -100,6 +100,8 @@ def test_wrong_json_says_where(call: Call, app: App, payload: str, words: str) -
         (["--attempts", "0"], "attempts=0"),
         (["--id", "7"], "not a job id"),
         (["--queue", "a b"], "queue='a b'"),
+        (["--tenant", "/eu"], "--tenant '/eu' is not a tenant"),
+        (["--tenant", ""], "write acme, or acme/eu"),
         (["--unique", ""], "unique key ''"),
         (["--unique", "k", "--unique-per", "often"], "unique per='often'"),
         (["--unique", "k", "--unique-scope", "world"], "unique scope 'world' does not exist"),

@@ -73,14 +73,13 @@ def enqueue(
 def _built(at: str | None, tenant: str | None, tags: list[str] | None) -> dict[str, Any]:
     """Options that are values of their own."""
     from penstock.cli.moments import parse_moment
-    from penstock.domain.options import Tenant
+    from penstock.cli.tenants import parse_tenant
 
     options: dict[str, Any] = {}
     if at is not None:
         options["at"] = parse_moment(at, "--at")
     if tenant is not None:
-        org, _, workspace = tenant.partition("/")
-        options["tenant"] = Tenant(org, workspace or None)
+        options["tenant"] = parse_tenant(tenant)
     if tags:
         options["tags"] = tags
     return options

@@ -320,6 +320,14 @@ def _one_of(kind: type, example: str) -> Any:
     return check
 
 
+def _tenant(value: object, name: str) -> Tenant | None:
+    tenant: Tenant | None = _one_of(Tenant, "Tenant('acme', 'eu')")(value, name)
+    for part in () if tenant is None else (tenant.org, tenant.workspace or tenant.org):
+        if not isinstance(part, str) or not 0 < len(part) <= NAME_LENGTH_MAX:
+            raise ConfigError(f"{name}={value!r} is not possible: texts of 1 to {NAME_LENGTH_MAX} characters")
+    return tenant
+
+
 def _job_id(value: object, name: str) -> str | None:
     from penstock.domain.ids import check_id
 
@@ -339,7 +347,7 @@ _CHECKS: dict[str, Any] = {
     "no_worker": _no_worker,
     "worker_concurrency": _worker_concurrency,
     "resources": _one_of(Resources, "Resources(cpu=4, memory='8Gi')"),
-    "tenant": _one_of(Tenant, "Tenant('acme', 'eu')"),
+    "tenant": _tenant,
     "tags": _tags,
     "unique": _one_of(Unique, "Unique('welcome:7', per='1h')"),
     "rate_limit": _one_of(RateLimit, "RateLimit('stripe_api', 100, per='second')"),

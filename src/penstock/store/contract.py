@@ -229,8 +229,8 @@ class Store(Protocol):
         """A page of jobs, newest first by id, without gaps or repeats while others are added."""
         ...
 
-    def count_jobs(self) -> Call[list[p.Count]]:
-        """How many jobs there are by type, queue and state, in one consistent view."""
+    def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
+        """How many jobs there are by type, queue and state (and tenant if asked), in one consistent view."""
         ...
 
     def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:

@@ -125,6 +125,12 @@ def test_a_stored_policy_leaves_defaults_out_and_comes_back() -> None:
     assert msgspec.json.decode(msgspec.json.encode(policy), type=Policy) == policy
 
 
+@pytest.mark.parametrize("tenant", [Tenant(""), Tenant("a" * 201), Tenant("a", "b" * 201), Tenant(5), Tenant("a", 5)])  # type: ignore[arg-type]
+def test_tenants_that_are_not_possible(tenant: Tenant) -> None:
+    with pytest.raises(ConfigError, match=r"tenant=.* is not possible: texts of 1 to 200 characters"):
+        make_options(tenant=tenant)
+
+
 def test_stored_options_come_back() -> None:
     options = make_options(
         queue="q",

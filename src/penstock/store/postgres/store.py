@@ -257,8 +257,8 @@ class PostgresStore:
     def list_jobs(self, params: p.ListJobs) -> Call[list[Job]]:
         return self._read(lambda: read.list_jobs(params))
 
-    def count_jobs(self) -> Call[list[p.Count]]:
-        return self._read(read.count_jobs)
+    def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
+        return self._read(lambda: read.count_jobs(params))
 
     def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:
         return self._read(lambda: read.count_waiting(params))

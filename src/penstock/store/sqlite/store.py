@@ -223,8 +223,8 @@ class SqliteStore:
     def list_jobs(self, params: p.ListJobs) -> Call[list[Job]]:
         return self._read(lambda db, now: read.list_jobs(db, now, params))
 
-    def count_jobs(self) -> Call[list[p.Count]]:
-        return self._read(read.count_jobs)
+    def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
+        return self._read(lambda db, now: read.count_jobs(db, now, params))
 
     def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:
         return self._read(lambda db, now: read.count_waiting(db, now, params))
