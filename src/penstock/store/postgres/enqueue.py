@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,11 @@ from penstock.store.postgres.gates import encode_gates, park_steps
 from penstock.store.postgres.steps import Steps, run
 
 BIGINT_MAX = 2**63 - 1
+GATED_AT_ONCE = 10_000
+"""Of limited jobs no more in one statement: of too many ids the server makes no hash, and compares each with all."""
 Route = tuple[str, str, str, str, int]
+Shared = tuple[JobSpec, str | None]
+"""What the jobs of a run share: their spec, and which dead letter they are a retry of."""
 
 
 def enqueue_steps(
@@ -31,7 +35,7 @@ def enqueue_steps(
     gated = [job for job in jobs if job.gates]
     parked = (yield from park_steps(gated, own)) if gated else {}
     runs: list[tuple[list[NewJob], set[str] | None]] = []
-    for (spec, old_id), alike in _runs(jobs, held, retried_from).items():
+    for (spec, old_id), alike in _parts(_runs(jobs, held, retried_from)):
         runs.append((alike, (yield from _insert(spec, alike, old_id, wake, parked))))
     if not held and all(new is None for _, new in runs):
         return [Enqueued(job.id, True) for job in jobs]
@@ -75,13 +79,21 @@ def _named(route: Route) -> dict[str, Any]:
 
 def _runs(
     jobs: Sequence[NewJob], held: dict[str, Enqueued], retried_from: dict[str, str] | None
-) -> dict[tuple[JobSpec, str | None], list[NewJob]]:
+) -> dict[Shared, list[NewJob]]:
     """The jobs by what they share, each group in the order of the call."""
-    runs: dict[tuple[JobSpec, str | None], list[NewJob]] = {}
+    runs: dict[Shared, list[NewJob]] = {}
     for job in jobs:
         if job.id not in held:
             runs.setdefault((job.spec, retried_from[job.id] if retried_from else None), []).append(job)
     return runs
+
+
+def _parts(runs: dict[Shared, list[NewJob]]) -> Iterator[tuple[Shared, list[NewJob]]]:
+    """What goes into one statement each."""
+    for shared, jobs in runs.items():
+        most = GATED_AT_ONCE if any(job.gates for job in jobs) else len(jobs)
+        for start in range(0, len(jobs), most):
+            yield shared, jobs[start : start + most]
 
 
 def _insert_one(job: NewJob, wake: bool) -> Steps[bool]:
