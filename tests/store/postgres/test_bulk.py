@@ -57,7 +57,7 @@ def two_of_each_key(number: int) -> tuple[Gate, ...]:
 def passing(plan: dict[str, Any]) -> float:
     """The rows that a part of a plan and the parts below it look at."""
     dropped = sum(plan.get(f"Rows Removed by {what}", 0) for what in ("Filter", "Join Filter", "Index Recheck"))
-    here = (plan["Actual Rows"] + dropped) * plan["Actual Loops"]
+    here: float = (plan["Actual Rows"] + dropped) * plan["Actual Loops"]
     return here + sum(passing(part) for part in plan.get("Plans", ()))
 
 

@@ -186,6 +186,25 @@ def test_a_limit_for_a_type_that_the_app_does_not_have_is_told(limited: App, cap
     assert record.getMessage() == "the config limits type:charge, which this app does not have; its types are: nothing"
 
 
+def test_jobs_that_were_not_put_under_the_limit_of_their_queue_are_told_of_once(
+    limited: App, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = App(limited.store)
+
+    @limited.job
+    async def charge() -> None: ...
+
+    first = other.enqueue("charge", {}, queue="mail")
+    other.enqueue("charge", {}, queue="mail")
+    charge.enqueue()
+    asyncio.run(limited.run_worker(burst=True))
+    told = [record.getMessage() for record in caplog.records if "does not hold" in record.getMessage()]
+    assert [text.partition(": ")[0] for text in told] == [
+        f"the limit of type:charge does not hold for charge {first.id}",
+        f"the limit of queue:mail does not hold for charge {first.id}",
+    ]
+
+
 def test_a_limit_for_an_old_name_of_a_type_is_refused(limited: App) -> None:
     @limited.job(aliases=["charge"])
     async def charge_card() -> None: ...
