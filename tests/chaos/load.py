@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from penstock import Concurrency, Fixed, RateLimit
+from penstock import Concurrency, Fixed, RateLimit, Tenant
 
 BACKOFF_SECONDS = 0.05
 PATIENT_ATTEMPTS = 50
@@ -20,9 +20,12 @@ FAIL_SHARE, POISON_SHARE = 0.10, 0.02
 MS_MIN, MS_MAX = 5, 50
 PARCEL_MAX = 5
 KEYS = {"shop-1": 1, "shop-2": 1, "shop-3": 1, "shop-4": 2, "shop-5": 3}
+ORDERED_KEYS = frozenset({"shop-1"})
 KEY_SHARE = 0.2
 RATE = RateLimit("api", 10, per="500ms")
 RATE_SHARE = 0.15
+TENANTS = (None, None, "acme", "acme", "acme", "beta", "zeta")
+"""Whose a job is; those who have some take turns."""
 
 LOAD_TYPES = ["plain", "exact", "exact_thread", "shaky", "broken"]
 """What workers take unless a fault asks for more: handlers in processes need child processes."""
@@ -48,12 +51,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ordered: bool = False
     key: str | None = None
     rated: bool = False
+    tenant: str | None = None
 
     def given(self) -> dict[str, Any]:
         """The options of its enqueue."""
-        limits = {"limit": Concurrency(self.key, KEYS[self.key])} if self.key is not None else {}
+        limits = {"limit": _limit(self.key)} if self.key is not None else {}
         rate = {"rate_limit": RATE} if self.rated else {}
-        return {"id": self.id, "attempts": self.attempts, "backoff": Fixed(BACKOFF_SECONDS), **limits, **rate}
+        whose = {"tenant": Tenant(self.tenant)} if self.tenant is not None else {}
+        return {"id": self.id, "attempts": self.attempts, "backoff": Fixed(BACKOFF_SECONDS), **limits, **rate, **whose}
+
+
+def _limit(key: str) -> Concurrency:
+    return Concurrency(key, KEYS[key], ordered=key in ORDERED_KEYS)
 
 
 def new_id(dice: Random) -> str:
@@ -75,7 +84,7 @@ def standard_load(dice: Random, jobs: int) -> list[Plan]:
 
 def _limits(dice: Random) -> dict[str, Any]:
     key = dice.choice(sorted(KEYS)) if dice.random() < KEY_SHARE else None
-    return {"key": key, "rated": dice.random() < RATE_SHARE}
+    return {"key": key, "rated": dice.random() < RATE_SHARE, "tenant": dice.choice(TENANTS)}
 
 
 def _any_job(dice: Random) -> Plan:

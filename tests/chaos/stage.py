@@ -18,7 +18,7 @@ from penstock.store.params import Count
 from tests.chaos.actors import Actor, Broken, until
 from tests.chaos.cast import Cast
 from tests.chaos.figures import Figures
-from tests.chaos.load import AT_LEAST_ONCE, EXACT, KEYS, RATE, Plan, standard_load
+from tests.chaos.load import AT_LEAST_ONCE, EXACT, KEYS, ORDERED_KEYS, RATE, Plan, standard_load
 from tests.chaos.places import Place, prepare
 from tests.chaos.sizes import Size
 from tests.checker.recording import Log, RecordingStore
@@ -51,6 +51,7 @@ class Stage(Cast):
             once=EXACT,
             at_least_once=AT_LEAST_ONCE,
             key_limits=KEYS,
+            ordered_keys=ORDERED_KEYS,
             rates={RATE.key: Rate(RATE.requests, int(RATE.per * MICROSECONDS))},
         )
         self.figures = Figures()

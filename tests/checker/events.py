@@ -44,15 +44,22 @@ class UniqueAsked(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class JobAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A job as it was handed in. `key` limits how many are active, `rate` how many begin in a while."""
+    """A job as it was handed in. `key` limits how many are active, `rate` how many begin in a while.
+
+    `at` is by the store's clock; `delay` is in seconds from the enqueue.
+    """
 
     id: str
     type: str = "task"
     queue: str = "default"
+    priority: int = 0
+    tenant: str | None = None
     max_attempts: int = 3
     unique: UniqueAsked | None = None
     key: str | None = None
     rate: str | None = None
+    delay: float = 0.0
+    at: int | None = None
     ttl: float | None = None
     remove_on_complete: bool | int = False
     remove_on_fail: bool | int = False
@@ -110,10 +117,13 @@ class RemovedTold(Event, frozen=True, kw_only=True):
 
 
 class JobClaimed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`passed_at` is when it passed its gates by the store's clock, where that was later than the claim."""
+
     id: str
     token: int
     attempt: int
     crashes: int = 0
+    passed_at: int | None = None
 
 
 class ClaimTold(Event, frozen=True, kw_only=True):

@@ -51,6 +51,7 @@ class Lease:
     attempt: int
     crashes: int
     claim: Operation
+    passed_at: int | None = None
     writes: list[Write] = field(default_factory=list)
     next: Lease | None = None
 
@@ -144,7 +145,7 @@ class Evidence:
     def _add_leases(self) -> None:
         for claim in self._history.of("claim"):
             for job in claim.told.jobs if claim.ok else ():
-                lease = Lease(job.id, job.token, job.attempt, job.crashes, claim)
+                lease = Lease(job.id, job.token, job.attempt, job.crashes, claim, job.passed_at)
                 if job.token in self.leases:
                     self.same_token.append((self.leases[job.token], lease))
                 else:

@@ -16,9 +16,10 @@ def good_story() -> Story:
         key_limits={"shop": 1},
         rates={"api": Rate(2, 1_000_000)},
         ordered_keys=frozenset({"shop"}),
+        turns=frozenset({"shared"}),
     )
     for chapter in (_enqueue, _leaders, _ordinary_work, _a_worker_dies, _a_zombie, _given_back, _operators, _limits,
-                    _uncertainty):  # fmt: skip
+                    _turns, _uncertainty):  # fmt: skip
         chapter(story)
     return story
 
@@ -163,6 +164,21 @@ def _limits(story: Story) -> None:
     story.complete("w1", "shop-3", 53)
     for id in ("shop-1", "shop-2", "shop-3"):
         story.stored(id, steps="release" if id == "shop-3" else "")
+
+
+def _turns(story: Story) -> None:
+    """Two turns in a row where the other's job came later, is of another kind, was another worker's or not due."""
+    story.enqueue("t-a1", "t-a2", "t-a3", tenant="a", queue="shared")
+    story.enqueue("t-b1", tenant="b", queue="shared", delay=0.001)
+    story.enqueue("t-b2", tenant="b", queue="shared", priority=-1)
+    story.claim("w1", ("t-a1", 54, 1))
+    story.enqueue("t-b3", tenant="b", queue="shared")
+    story.claim("w1", ("t-a2", 55, 1), session=1)
+    story.claim("w1", ("t-b3", 56, 1), ("t-a3", 57, 1), session=1)
+    story.claim("w1", ("t-b1", 58, 1), ("t-b2", 59, 1), session=1)
+    for token, id in enumerate(("t-a1", "t-a2", "t-b3", "t-a3", "t-b1", "t-b2"), start=54):
+        story.complete("w1", id, token)
+        story.stored(id)
 
 
 def _uncertainty(story: Story) -> None:

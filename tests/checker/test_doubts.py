@@ -109,6 +109,30 @@ def limit_while_an_end_is_on_its_way() -> Story:
     return story
 
 
+def ordered_key_with_a_job_for_later() -> Story:
+    """It is due after those that are enqueued after it; and of moments and delays nobody knows which comes first."""
+    story = Story(ordered_keys=frozenset({"line"}))
+    story.enqueue("later", key="line", delay=60.0)
+    story.enqueue("some-time", key="line", at=1)
+    story.enqueue("now", key="line")
+    for id, token in (("now", 1), ("some-time", 2), ("later", 3)):
+        story.claim("w1", (id, token, 1))
+        story.complete("w1", id, token)
+        story.stored(id)
+    return story
+
+
+def ordered_key_whose_clock_was_set() -> Story:
+    story = Story(ordered_keys=frozenset({"line"}), clocks_jump=True)
+    story.enqueue("one", key="line")
+    story.enqueue("two", key="line")
+    for id, token in (("two", 1), ("one", 2)):
+        story.claim("w1", (id, token, 1))
+        story.complete("w1", id, token)
+        story.stored(id)
+    return story
+
+
 def killed_after_its_last_word() -> Story:
     """The finish was stored and its answer was lost with the process: nobody has to pick the job up."""
     story = Story(pickup_us=1_000_000)
@@ -183,6 +207,8 @@ DOUBTS: list[Callable[[], Story]] = [
     unique_key_whose_holder_may_have_ended,
     unique_key_whose_holder_has_expired,
     limit_while_an_end_is_on_its_way,
+    ordered_key_with_a_job_for_later,
+    ordered_key_whose_clock_was_set,
     killed_after_its_last_word,
     leader_that_resigned,
     lead_whose_renewal_was_not_heard,

@@ -32,10 +32,14 @@ def job_asked(job: p.NewJob) -> JobAsked:
         id=job.id,
         type=job.spec.type,
         queue=job.spec.queue,
+        priority=job.spec.priority,
+        tenant=job.spec.tenant.org if job.spec.tenant else None,
         max_attempts=policy.attempts,
         unique=None if unique is None else UniqueAsked(job.spec.unique_key or "", unique.per),
         key=keys.get("key"),
         rate=keys.get("rate"),
+        delay=job.spec.delay,
+        at=job.spec.at,
         ttl=job.spec.ttl,
         remove_on_complete=policy.remove_on_complete,
         remove_on_fail=policy.remove_on_fail,
@@ -52,7 +56,7 @@ def _enqueue_told(params: p.EnqueueJobs, stored: list[p.Enqueued], tokens: Token
 
 def _claim_told(params: p.ClaimJobs, claimed: p.Claimed, tokens: Tokens, asked_at: int) -> Fields:
     tokens.update((job.token, job.id) for job in claimed.jobs)
-    jobs = tuple(JobClaimed(job.id, job.token, job.attempt, job.crashes) for job in claimed.jobs)
+    jobs = tuple(JobClaimed(job.id, job.token, job.attempt, job.crashes, job.passed_at) for job in claimed.jobs)
     return {"session": params.session, "jobs": jobs, "claimed_at": claimed.claimed_at}
 
 

@@ -288,6 +288,20 @@ def test_a_retry_of_a_dead_letter_passes_the_limits_of_its_queue_and_type(world:
     assert world.claim(session) == []
 
 
+def test_a_job_that_is_in_a_call_twice_is_one_job(world: World, session: int) -> None:
+    one, other = (msgspec.structs.replace(world.new_job(), gates=(key("a"),)) for _ in range(2))
+    assert [new.created for new in world.enqueue(one, one, other, other)] == [True, False, True, False]
+    (held,) = world.claim(session)
+    world.complete(held)
+    assert (held.id, ids(world.claim(session))) == (one.id, [other.id])
+
+
+def test_one_for_later_does_not_keep_others_of_its_call_from_their_gate(world: World, session: int) -> None:
+    later, now = (msgspec.structs.replace(world.new_job(delay=delay), gates=(key("a"),)) for delay in (5.0, 0.0))
+    world.enqueue(later, now)
+    assert ids(world.claim(session)) == [now.id]
+
+
 # For all processes
 
 

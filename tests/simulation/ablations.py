@@ -208,7 +208,11 @@ SAFEGUARDS: dict[str, Safeguard] = {
         Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 0),
         Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 0),
         Safeguard("starts count for a period", _replaced((gates, "_hold"), by=_hold_without_starts), 3),
+        Safeguard(
+            "tenants take turns", _replaced((claim, "take_turns"), by=lambda tx, asked, lanes, jobs, read: jobs), 0
+        ),
         Safeguard("whoever makes room says so", _replaced((gates, "wake_gates"), by=lambda *_: None), 0),
+        Safeguard("the order of a key", _replaced((gates, "room_for"), by=lambda job, gate, first: gate.room > 0), 7),
         Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
         Safeguard("resources are counted", _replaced((Budget, "free"), by=lambda _: None), 0),
         Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 0),

@@ -7,12 +7,17 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from penstock import Concurrency, RateLimit, Resources, Unique
+from penstock import Concurrency, RateLimit, Resources, Tenant, Unique
 
 UNIQUE_KEYS = 4
 SHOPS = {"shop-0": 1, "shop-1": 1, "shop-2": 2}
+ORDERED = frozenset({"shop-0"})
 API = RateLimit("api", 5, per="1s")
 BULK_MAX = 6
+SHARED = "shared"
+"""The queue of the tenants."""
+TENANTS = ("acme", "beta", "zeta")
+FLOOD_MAX = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,16 @@ def draw_orders(random: Random, jobs: int, seconds: float) -> list[Order]:
                 cancelled_after=random.expovariate(4.0) if random.random() < 0.08 else None,
             )
         )
+    if random.random() < 0.5:
+        orders.append(_draw_flood(random, seconds))
     return sorted(orders, key=lambda order: order.at)
+
+
+def _draw_flood(random: Random, seconds: float) -> Order:
+    """Many jobs of one tenant at once, and then no fewer turns for the others."""
+    tenant = random.choice(TENANTS)
+    items = tuple(_of(tenant, random) for _ in range(random.randint(10, FLOOD_MAX)))
+    return Order(random.uniform(0.0, seconds), items, None, None)
 
 
 def _draw_item(random: Random) -> Item:
@@ -128,16 +142,28 @@ def _unique(random: Random) -> Item:
 def _in_shop(random: Random) -> Item:
     shop = random.choice(sorted(SHOPS))
     fails = random.choice([0, 0, 0, 1])
-    return Item(
-        "work", {"seconds": random.uniform(0.005, 0.3), "fails": fails}, {"limit": Concurrency(shop, SHOPS[shop])}
-    )
+    return Item("work", {"seconds": random.uniform(0.005, 0.3), "fails": fails}, {"limit": _limit(shop)})
+
+
+def _limit(shop: str) -> Concurrency:
+    return Concurrency(shop, SHOPS[shop], ordered=shop in ORDERED)
 
 
 def _request(random: Random) -> Item:
     options: dict[str, Any] = {"rate_limit": API}
     if random.random() < 0.3:
-        options["limit"] = Concurrency("shop-0", SHOPS["shop-0"])
+        options["limit"] = _limit("shop-0")
     return Item("work", {"seconds": random.uniform(0.005, 0.1)}, options)
+
+
+def _for_tenant(random: Random) -> Item:
+    return _of(random.choice(TENANTS), random)
+
+
+def _of(tenant: str, random: Random) -> Item:
+    fails = random.choice([0, 0, 0, 0, 0, 1])
+    args = {"seconds": random.uniform(0.05, 0.4), "fails": fails}
+    return Item("work", args, {"tenant": Tenant(tenant), "queue": SHARED})
 
 
 def _hasty(random: Random) -> Item:
@@ -147,6 +173,6 @@ def _hasty(random: Random) -> Item:
 KINDS = (
     (_work, 60), (_slow, 8), (_long, 1), (_poison, 2), (_deadly, 1.5), (_stubborn, 1.5), (_chain, 10), (_pay, 8),
     (_charge, 4), (_careful, 8), (_pack, 6), (_unique, 8), (_in_shop, 10), (_request, 8), (_hasty, 3), (_heavy, 6),
-    (_lonely, 4),
+    (_lonely, 4), (_for_tenant, 12),
 )  # fmt: skip
 """What a job may be, and how often it is that."""

@@ -17,7 +17,7 @@ from tests.checker.report import report
 from tests.checker.rules import Bounds, Case, Rate
 from tests.simulation.chance import chance_from, quiet
 from tests.simulation.loop import Deadlock, Standstill
-from tests.simulation.orders import API, SHOPS
+from tests.simulation.orders import API, ORDERED, SHARED, SHOPS
 from tests.simulation.sometimes import count_happened
 from tests.simulation.world import World
 
@@ -83,4 +83,11 @@ def _outcome(world: World) -> Outcome:
 
 def bounds_of(world: World) -> Bounds:
     rates = {API.key: Rate(API.requests, int(API.per * MICROSECONDS))}
-    return Bounds(once=frozenset({"pay"}), pickup_us=world.pickup_us, key_limits=SHOPS, rates=rates)
+    return Bounds(
+        once=frozenset({"pay"}),
+        pickup_us=world.pickup_us,
+        key_limits=SHOPS,
+        rates=rates,
+        ordered_keys=ORDERED,
+        turns=frozenset({SHARED}),
+    )

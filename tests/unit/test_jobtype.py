@@ -109,6 +109,11 @@ def test_keys_that_cannot_be_filled_are_refused_at_the_declaration(app: App, key
         app.job(rate_limit=RateLimit(key, 1))(crawl)
 
 
+def test_keys_may_be_called_queue_or_type(app: App) -> None:
+    job = app.enqueue("crawl", {"id": 7}, limit=Concurrency("queue", 1), rate_limit=RateLimit("types:{id}", 5))
+    assert job.read().keys == ("queue", "types:7")
+
+
 def test_a_key_that_looks_like_a_queue_once_it_is_filled_is_refused(app: App) -> None:
     with pytest.raises(ConfigError, match=r"the key 'queue:7' of a limit is not possible"):
         app.enqueue("crawl", {"what": "queue", "id": 7}, limit=Concurrency("{what}:{id}", 1))

@@ -18,6 +18,7 @@ from penstock.config.limits import (
 )
 from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
+from penstock.domain.turns import show_weights
 from penstock.store.mask import masked
 from penstock.store.open import EXAMPLES, parse_address
 from penstock.worker.settings import CHECKS, Check
@@ -105,3 +106,4 @@ SWITCH = Kind("true or false", "true", _switch, lambda value: str(value).lower()
 DURATION = duration(parse_duration)
 RATES = Kind("rates", RATE_EXAMPLE, read_rates, show_rates, table=True)
 CONCURRENCY = Kind("limits", CONCURRENCY_EXAMPLE, read_concurrency, show_concurrency, table=True)
+WEIGHTS = Kind("weights", "acme=3", CHECKS["tenant_weights"], show_weights, table=True)

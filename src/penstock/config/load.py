@@ -88,6 +88,7 @@ class Config:
             "ageing": self["queue.ageing"],
             "failing_queues": self["queue.fail_without_worker"],
             "limits": self.limits(),
+            "tenant_weights": self["tenant_weights"],
             "health": self["worker.health"] or OFF,
             "health_limits": self.health_limits(),
             "history": self["history"],

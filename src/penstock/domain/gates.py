@@ -25,21 +25,25 @@ WHOLE = ("queue", "type")
 class Gate(msgspec.Struct, frozen=True, array_like=True):
     """At most `most` jobs at once; or, with a `period` of microseconds, so many starts in any such span of time.
 
-    `name` is the kind and the filled key; `origin` the kind and the key as it was declared.
+    `name` is the kind and the filled key; `origin` the kind and the key as it was declared. `ordered`: they pass one
+    after the other by their due times, each when the one before has ended for good.
     """
 
     name: str
     most: int
     period: int | None
     origin: str
+    ordered: bool = False
 
     @property
     def key(self) -> str:
         return self.name.partition(":")[2]
 
 
-def words_of(most: int, period: int | None) -> str:
-    return f"{most} at once" if period is None else f"{most} per {format_duration(period / MICROSECONDS)}"
+def words_of(most: int, period: int | None, ordered: bool = False) -> str:
+    if period is not None:
+        return f"{most} per {format_duration(period / MICROSECONDS)}"
+    return f"{most} at once, in order" if ordered else f"{most} at once"
 
 
 class Limit(msgspec.Struct, frozen=True, array_like=True):
@@ -63,8 +67,8 @@ def limit_of(limit: Concurrency | RateLimit) -> Limit:
 
 def whole_of(key: str) -> tuple[str, str]:
     """The kind and the name of what a key of the config limits as a whole, such as queue:mail; else nothing."""
-    kind, _, name = key.partition(":")
-    return (kind, name) if kind in WHOLE else ("", "")
+    kind, colon, name = key.partition(":")
+    return (kind, name) if colon and kind in WHOLE else ("", "")
 
 
 class Wholes:
@@ -102,7 +106,8 @@ def gates_of(options: Limited, payload: Mapping[str, Any], what: str) -> tuple[G
     found: list[Gate] = []
     if options.limit is not None:
         name = _fill_limit(options.limit.key, payload, options.tenant, what)
-        found.append(Gate(f"key:{name}", options.limit.limit, None, f"key:{options.limit.key}"))
+        limit = options.limit
+        found.append(Gate(f"key:{name}", limit.limit, None, f"key:{limit.key}", limit.ordered))
     if options.rate_limit is not None:
         rate = options.rate_limit
         name = _fill_limit(rate.key, payload, options.tenant, what)

@@ -138,17 +138,30 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Concurrency:
-    """At most `limit` active jobs per key, over all workers."""
+    """At most `limit` active jobs per key, over all workers.
+
+    `ordered` (with a limit of 1): they run in the order of their due times, then of their enqueues, each when the one
+    before it has ended for good. One that waits for its next attempt keeps those behind it waiting.
+    """
 
     key: str
     limit: int
+    ordered: bool = False
 
-    def __init__(self, key: str, limit: int) -> None:
+    def __init__(self, key: str, limit: int, *, ordered: bool = False) -> None:
         _check_limit_key(key)
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise ConfigError(f"concurrency limit {limit!r} for {key!r} is not possible: a whole number of 1 or more")
+        if not isinstance(ordered, bool):
+            raise ConfigError(f"ordered={ordered!r} for {key!r} is not possible: True or False")
+        if ordered and limit != 1:
+            raise ConfigError(
+                f"an ordered key runs one job at a time: write Concurrency({key!r}, 1, ordered=True), or leave ordered "
+                f"out if {limit} may run at once"
+            )
         object.__setattr__(self, "key", key)
         object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "ordered", ordered)
 
 
 class Policy(msgspec.Struct, frozen=True, omit_defaults=True, rename={

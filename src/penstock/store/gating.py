@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -15,7 +15,9 @@ from penstock.store.params import Claim, ClaimJobs, NewJob
 
 @dataclass(slots=True)
 class Seen:
-    """A gate as it is in a transaction. `room`: how many more may pass. `fixed`: the config has set its number."""
+    """A gate as it is in a transaction. `room`: how many more may pass. `fixed`: the config has set its number.
+    `ordered`: only the first in line may pass.
+    """
 
     gate: int
     name: str
@@ -25,17 +27,20 @@ class Seen:
     room: int
     parked: bool
     fixed: bool
+    ordered: bool
 
 
 def refuse_two_limits(gates: Mapping[str, Gate], seen: Mapping[str, Seen]) -> None:
     """A key means one thing everywhere: two numbers for it are a mistake in the code."""
     for name, gate in gates.items():
         found = seen.get(name)
-        if found is None or found.fixed or (found.most, found.period) == (gate.most, gate.period):
+        if found is None or (
+            found.ordered == gate.ordered and (found.fixed or (found.most, found.period) == (gate.most, gate.period))
+        ):
             continue
         raise ConfigError(
-            f"the key {gate.key!r} has two limits: {words_of(found.most, found.period)} by "
-            f"{found.origin.partition(':')[2]!r}, and {words_of(gate.most, gate.period)} by "
+            f"the key {gate.key!r} has two limits: {words_of(found.most, found.period, found.ordered)} by "
+            f"{found.origin.partition(':')[2]!r}, and {words_of(gate.most, gate.period, gate.ordered)} by "
             f"{gate.origin.partition(':')[2]!r}; give both the same, or other keys"
         )
 
@@ -51,14 +56,25 @@ def overflow(jobs: Sequence[NewJob], seen: Mapping[str, Seen]) -> dict[str, int]
     }  # One may have been forgotten by others meanwhile.
     left |= {name: 0 if one.parked else one.most for name, one in seen.items()}
     parked: dict[str, int] = {}
-    for job in jobs:
+    for job in {job.id: job for job in jobs}.values():
         full = next((gate for gate in job.gates if left[gate.name] <= 0 and gate.name in seen), None)
         if full is not None:
             parked[job.id] = seen[full.name].gate
             continue
-        for gate in job.gates:
-            left[gate.name] -= 1
+        if not job.spec.delay:
+            for gate in job.gates:
+                left[gate.name] -= 1
     return parked
+
+
+def places_of(jobs: Iterable[NewJob]) -> dict[str, str]:
+    """Which of the jobs stand in line before which ordered gate: its name by their ids, in the order of the call."""
+    return {job.id: gate.name for job in jobs for gate in job.gates if gate.ordered}
+
+
+def room_for(job: str, gate: Seen, first: Mapping[str, str | None]) -> bool:
+    """Whether this job may pass. `first` says who is first in line before the gates that are ordered."""
+    return gate.room > 0 and (not gate.ordered or first[gate.name] == job)
 
 
 def rest_of(claim: ClaimJobs, passed: Sequence[Claim]) -> ClaimJobs:

@@ -64,6 +64,7 @@ class JobColumns(NamedTuple):
     gate: str | None = None
     most: int = 0
     period: int | None = None
+    ordered: bool = False
 
 
 def make_job(row: JobColumns, now: int) -> Job:
@@ -91,7 +92,7 @@ def make_job(row: JobColumns, now: int) -> Job:
         progress=_progress(row.progress) if row.progress else None,
         result=_plain(row.result) if row.result is not None else None,
         error=_error(row.error) if row.error else None,
-        reason=row.reason if row.gate is None else waits_before(row.gate, row.most, row.period),
+        reason=row.reason if row.gate is None else waits_before(row.gate, row.most, row.period, row.ordered),
         decided_by=row.decided_by,
         parent=row.parent,
         retried_from=row.retried_from,
@@ -128,11 +129,11 @@ def _keys(row: JobColumns) -> tuple[str, ...]:
     return (*([row.unique_key] if row.unique_key else []), *(gate.key for gate in gates))
 
 
-def waits_before(gate: str, most: int, period: int | None) -> str:
+def waits_before(gate: str, most: int, period: int | None, ordered: bool) -> str:
     """Why a job is blocked."""
     kind, _, key = gate.partition(":")
     what = "rate limit" if kind == "rate" else "key"
-    return f"waits for its turn: the {what} {key!r} allows {words_of(most, period)}"
+    return f"waits for its turn: the {what} {key!r} allows {words_of(most, period, ordered)}"
 
 
 def named_state(state: str | int) -> State:

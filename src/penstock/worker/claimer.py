@@ -153,7 +153,7 @@ class Claimer:
         at_once = max(0, executor.line.slots - len(executor.active) - len(executor.buffer))
         claiming = asyncio.ensure_future(self._store.claim_jobs(ClaimJobs(
             self._session(), want, self._types, settings.queues, settings.capabilities, settings.resources,
-            budget.free(), budget.caps(self._types), at_once,
+            budget.free(), budget.caps(self._types), at_once, settings.tenant_weights,
         )))  # fmt: skip
         try:
             return await asyncio.shield(claiming)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +13,7 @@ from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
 from penstock.domain.gates import Limit
 from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
+from penstock.domain.turns import read_weights
 from penstock.observe.health import Limits
 from penstock.store.flow import SLOTS_MAX
 from penstock.store.params import History
@@ -71,6 +72,8 @@ class WorkerSettings:
     """Queues whose jobs fail while no live worker can run them."""
     limits: tuple[Limit, ...] | None = None
     """What the config says of keys, whatever the code says; None leaves what others have set."""
+    tenant_weights: Mapping[str, int] = field(default_factory=dict)
+    """How many turns in a row a tenant has in each queue; one that is not named has one."""
     retention: Retention = field(default_factory=Retention)
 
     @property
@@ -178,6 +181,7 @@ CHECKS: dict[str, Check] = {
     "leader_lease": _positive,
     "failing_queues": _names,
     "ageing": _positive,
+    "tenant_weights": read_weights,
     "shutdown_timeout": parse_duration,
     "health": check_health,
     "job_timeout": _positive,

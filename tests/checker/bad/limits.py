@@ -144,3 +144,64 @@ def second_of_one_enqueue_comes_first() -> Story:
         story.complete("w1", id, token)
         story.stored(id)
     return story
+
+
+@breaks("ordered keys")
+def second_overtakes_the_first_that_waits_for_its_next_attempt() -> Story:
+    story = Story(ordered_keys=frozenset({"line"}))
+    story.enqueue("one", key="line", delay=1.0)
+    story.enqueue("two", key="line", delay=1.0)
+    story.claim("w1", ("one", 1, 1))
+    story.end("w1", "one", 1, "back_off")
+    for id, token, attempt in (("two", 2, 1), ("one", 3, 2)):
+        story.claim("w1", (id, token, attempt))
+        story.complete("w1", id, token)
+    story.stored("one", attempt=2, steps="back_off")
+    story.stored("two")
+    return story
+
+
+@breaks("ordered keys")
+def second_by_its_moment_comes_first() -> Story:
+    story = Story(ordered_keys=frozenset({"line"}))
+    story.enqueue("one", key="line", at=1)
+    story.enqueue("two", key="line", at=2)
+    for id, token in (("two", 1), ("one", 2)):
+        story.claim("w1", (id, token, 1))
+        story.complete("w1", id, token)
+        story.stored(id)
+    return story
+
+
+# Turns
+
+
+def _three_of_two_tenants() -> Story:
+    story = Story(turns=frozenset({"default"}))
+    story.enqueue("a1", "a2", tenant="a")
+    story.enqueue("b1", tenant="b")
+    for id in ("a1", "a2", "b1"):
+        story.stored(id)
+    return story
+
+
+def _completed(story: Story) -> Story:
+    for token, id in enumerate(("a1", "a2", "b1"), start=1):
+        story.complete("w1", id, token)
+    return story
+
+
+@breaks("turns of tenants")
+def one_tenant_has_two_turns_in_one_claim() -> Story:
+    story = _three_of_two_tenants()
+    story.claim("w1", ("a1", 1, 1), ("a2", 2, 1))
+    story.claim("w1", ("b1", 3, 1))
+    return _completed(story)
+
+
+@breaks("turns of tenants")
+def one_tenant_has_two_turns_in_two_claims() -> Story:
+    story = _three_of_two_tenants()
+    for token, id in enumerate(("a1", "a2", "b1"), start=1):
+        story.claim("w1", (id, token, 1))
+    return _completed(story)

@@ -14,6 +14,7 @@ from tests.checker.rules import (
     paused,
     pickup,
     tokens,
+    turns,
     unique,
 )
 from tests.checker.rules.rule import REGISTERED, Bounds, Case, Rate, Rule, Violation
@@ -22,5 +23,5 @@ ALL: tuple[Rule, ...] = tuple(REGISTERED.values())
 
 __all__ = [
     "ALL", "Bounds", "Case", "Rate", "Rule", "Violation", "attempts", "effects", "endings", "keeping", "leaders",
-    "limits", "ordered", "origins", "paused", "pickup", "tokens", "unique",
+    "limits", "ordered", "origins", "paused", "pickup", "tokens", "turns", "unique",
 ]  # fmt: skip

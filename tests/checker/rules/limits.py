@@ -46,7 +46,7 @@ def rate_limit(case: Case) -> Iterator[Broken]:
 
 def _claimed_at(lease: Lease) -> int:
     """By the store's clock, where it was told."""
-    told: int | None = lease.claim.told.claimed_at
+    told: int | None = lease.passed_at or lease.claim.told.claimed_at
     return lease.claim.ended if told is None else told
 
 

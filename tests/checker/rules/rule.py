@@ -38,6 +38,10 @@ class Bounds:
     key_limits: dict[str, int] = field(default_factory=dict)
     rates: dict[str, Rate] = field(default_factory=dict)
     ordered_keys: frozenset[str] = frozenset()
+    turns: frozenset[str] = frozenset()
+    """Queues of an engine with one writer whose jobs have tenants of equal weight and no limits: whose turn it is can
+    be said exactly.
+    """
     claims_undone: bool = False
     """The machine or the server of the store crashed: claims are not synced, and the newest may be undone."""
     clocks_jump: bool = False

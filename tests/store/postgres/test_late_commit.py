@@ -13,8 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from penstock.domain.job import Event
 from penstock.store import params as p
-from penstock.store.postgres import claim as claims
-from penstock.store.postgres.claim import Seen, claim_steps
+from penstock.store.postgres import claim as claims, seen
+from penstock.store.postgres.claim import claim_steps
+from penstock.store.postgres.seen import Seen
 from penstock.store.postgres.statements import in_schema, sql
 from penstock.store.postgres.steps import SEEN, Rows, Statement
 from tests.postgres.server import shared
@@ -176,7 +177,7 @@ def test_jobs_for_later_in_many_lanes_do_not_hide_one_that_is_due(
     world: RivalWorld, session: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the nearest lanes are looked into: those whose first job is not due yet are not near."""
-    monkeypatch.setattr(claims, "LANES_MIN", 2)
+    monkeypatch.setattr(seen, "LANES_MIN", 2)
     for number in range(3):
         world.add(type=f"later-{number}", priority=10, delay=3600.0)
     due = world.add(priority=0)
@@ -458,12 +459,12 @@ class Memory(RuleBasedStateMachine):
         self.world.clock.advance(seconds)
 
 
-@pytest.mark.parametrize(("lanes", "flood"), [(claims.LANES_MIN, claims.FLOOD), (1, 4)])
+@pytest.mark.parametrize(("lanes", "flood"), [(seen.LANES_MIN, claims.FLOOD), (1, 4)])
 def test_memory_of_claims_against_a_model(
     world: RivalWorld, session: int, lanes: int, flood: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the limits as they are, and so small that every other claim meets them."""
-    monkeypatch.setattr(claims, "LANES_MIN", lanes)
+    monkeypatch.setattr(seen, "LANES_MIN", lanes)
     monkeypatch.setattr(claims, "FLOOD", flood)
     connections = [world.connect() for _ in range(WRITERS + 3)]
     machine = type("Machine", (Memory,), {"world": world, "session": session, "connections": connections})

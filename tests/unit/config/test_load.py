@@ -72,6 +72,9 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         [concurrency_limits]
         "type:a" = 5
         "shop:{shop}" = 1
+        [tenant_weights]
+        acme = 3
+        "beta/eu" = 2
     """)
     assert make_settings(**load().worker_settings()) == WorkerSettings(
         types=("a", "b"), queues=("mail", "reports"), capabilities=("ml",), worker_id="w1", concurrency=7,
@@ -85,6 +88,7 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
             Limit("rate:github", 5000, 3600 * MICROSECONDS), Limit("rate:queue:mail", 10, 60 * MICROSECONDS),
             Limit("rate:shop:{shop}", 2, 10 * MICROSECONDS), Limit("rate:stripe_api", 100, MICROSECONDS),
         ),
+        tenant_weights={"acme": 3, "beta/eu": 2},
     )  # fmt: skip
 
 
@@ -156,6 +160,21 @@ def test_without_any_config_a_worker_leaves_the_limits_as_they_are(toml: Toml, m
     monkeypatch.delenv("PENSTOCK_RATE_LIMITS")
     toml("[worker]\nconcurrency = 5\n")
     assert load().worker_settings()["limits"] == ()
+
+
+@pytest.mark.parametrize("weight", ["0", "-1", "1.5", "true", "'heavy'", "1001"])
+def test_weights_that_are_not_possible(weight: str, toml: Toml) -> None:
+    toml(f"[tenant_weights]\nacme = {weight}\n")
+    with pytest.raises(ConfigError, match=r"tenant_weights\.acme=.* is not possible: .* a whole number from 1 to 1000"):
+        load()
+
+
+def test_weights_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_TENANT_WEIGHTS", "beta=2, acme=3")
+    assert load()["tenant_weights"] == {"acme": 3, "beta": 2}
+    monkeypatch.setenv("PENSTOCK_TENANT_WEIGHTS", "acme")
+    with pytest.raises(ConfigError, match="'acme' is not a weight: write it like acme=3"):
+        load()
 
 
 @pytest.mark.parametrize("word", ["off", "none"])

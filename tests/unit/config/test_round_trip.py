@@ -65,6 +65,15 @@ def concurrency() -> st.SearchStrategy[Written]:
     return several.map(written)
 
 
+def weights() -> st.SearchStrategy[Written]:
+    several = st.dictionaries(st.text("abcXYZ019_-.:/@", min_size=1), st.integers(1, 1000), min_size=1)
+
+    def written(found: dict[str, int]) -> Written:
+        return ", ".join(f"{org}={weight}" for org, weight in found.items()), dict(sorted(found.items()))
+
+    return several.map(written)
+
+
 def values(key: Key) -> st.SearchStrategy[Written]:
     kinds: dict[str, st.SearchStrategy[Written]] = {
         "duration": durations(),
@@ -76,6 +85,7 @@ def values(key: Key) -> st.SearchStrategy[Written]:
         "host:port": st.integers(0, 65535).map(lambda port: (f"[::1]:{port}", f"[::1]:{port}")),
         "rates": rates(),
         "limits": concurrency(),
+        "weights": weights(),
         "true or false": st.booleans().map(lambda value: (value, value)),
         "address": NAMES.map(lambda name: (f"sqlite:////data/{name}", f"sqlite:////data/{name}")),
     }

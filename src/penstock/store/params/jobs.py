@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -100,7 +100,8 @@ class ClaimJobs(msgspec.Struct, frozen=True):
     """Up to `limit` jobs that this worker may run: by type, queue, capability and what it has.
 
     Together they need no more than what is `free` of that now (None: all of it), and no more of a type than its cap.
-    `at_once` is how many it can begin now: of jobs with gates it gets no more than that.
+    `at_once` is how many it can begin now: of jobs with gates it gets no more than that. Tenants take turns, each as
+    many in a row as its weight says, or one.
     """
 
     session: int
@@ -112,6 +113,7 @@ class ClaimJobs(msgspec.Struct, frozen=True):
     free: Resources | None = None
     caps: tuple[Cap, ...] = ()
     at_once: int | None = None
+    weights: Mapping[str, int] = {}
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -133,6 +135,8 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
     parent: str | None = None
     resources: Resources | None = None
     gates: tuple[Gate, ...] | None = None
+    passed_at: int | None = None
+    """When it passed its gates by the store's clock, where that was later than the claim."""
 
 
 class Claimed(msgspec.Struct, frozen=True):

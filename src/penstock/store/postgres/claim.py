@@ -9,141 +9,26 @@ from __future__ import annotations
 
 import time
 from heapq import nsmallest
-from typing import Any, NamedTuple
-
-import msgspec
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.options import NO_RESOURCES, Resources, Tenant
-from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Room, is_scarce
-from penstock.domain.routing import why_not
+from penstock.domain.options import NO_RESOURCES
+from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Room
 from penstock.store.endings import AVOID_US, refuse_claim
 from penstock.store.gating import rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
-from penstock.store.postgres.gates import admit_steps, decode_gates
+from penstock.store.postgres.gates import admit_steps
+from penstock.store.postgres.seen import Eligible, Lane, Seen, claims_of
 from penstock.store.postgres.steps import SEEN, Steps, run, value
+from penstock.store.postgres.turns import turn_steps
 from penstock.store.rows import read_resources
 
-HEADS_AGAIN_SECONDS = 60.0
-HEADS_SHARE_MAX = 0.01
 EXPIRED_AGAIN_SECONDS = 60.0
 EXPIRED_PAGE = 1000
 FLOOD = 200_000
-LANES_MIN = 8
 SHARE_MIN = 4
 JOBS_MAX = 1000  # As the statement says.
 ROUNDS_MAX = 100
 PASSED_OVER_US = int(PASSED_OVER_SECONDS_MAX * MICROSECONDS)
-
-_tags = msgspec.json.Decoder(tuple[str, ...]).decode
-
-
-class Lane(msgspec.Struct, frozen=True):
-    """A route, as the judge of who may take from it sees it."""
-
-    type: str
-    queue: str
-    capability: str
-    resources: Resources
-    priority: int
-
-
-class Eligible(NamedTuple):
-    """The lanes that a claim may take from, among so many known: all; those whose jobs need nothing that has to be
-    counted; and those whose jobs do.
-    """
-
-    known: int
-    all: list[int]
-    plain: list[int]
-    scarce: list[int]
-
-
-class Seen:
-    """What one connection has seen of the lanes. It is forgotten with the connection."""
-
-    def __init__(self) -> None:
-        self.lanes: dict[int, Lane] = {}
-        self.orders: int | None = None
-        self._paused: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
-        self.first: dict[int, tuple[int, str]] = {}
-        self.upto: str | None = None
-        self.server = ""
-        self._moment, self._at = 0, 0.0
-        self.open: list[str] = []
-        self.headed_at = 0.0
-        self.headed_for = 0.0
-        self.expired_upto = 0
-        self.expired_at = 0.0
-        self.wake_at: int | None = None
-        self.width = LANES_MIN
-        self._eligible: dict[tuple[object, ...], Eligible] = {}
-
-    def heed(self, orders: int, queues: list[str], types: list[str]) -> None:
-        """Remember what is paused, and as of which order."""
-        self.orders, self._paused = orders, (frozenset(queues), frozenset(types))
-        self._eligible.clear()
-
-    def look(self, snapshot: str) -> None:
-        """Remember a snapshot: `xmin:xmax:in progress`."""
-        _, self.upto, open_ = snapshot.split(":")
-        self.open = open_.split(",") if open_ else []
-
-    def note(self, moment: int) -> None:
-        """Remember the server's time."""
-        self._moment, self._at = moment, time.monotonic()
-
-    @property
-    def now(self) -> int:
-        """About the server's time."""
-        return self._moment + int((time.monotonic() - self._at) * MICROSECONDS)
-
-    def eligible(self, claim: ClaimJobs) -> Eligible:
-        """The lanes that this claim may take from."""
-        key = (claim.types, claim.queues, claim.capabilities, claim.resources, tuple(cap.names for cap in claim.caps))
-        found = self._eligible.get(key)
-        if found is None or found.known != len(self.lanes):
-            queues, types = self._paused
-            lanes = [
-                number
-                for number, lane in self.lanes.items()
-                if lane.queue not in queues and lane.type not in types and not why_not(claim, lane)
-            ]
-            scarce = [number for number in lanes if is_scarce(self.lanes[number], claim.caps)]
-            if len(self._eligible) > 64:
-                self._eligible.clear()
-            plain = [number for number in lanes if number not in scarce] if scarce else lanes
-            found = self._eligible[key] = Eligible(len(self.lanes), lanes, plain, scarce)
-        return found
-
-    def go_on(self, lane: int, due: int | None, id_: str) -> None:
-        """Remember where a lane goes on; nothing is left in one without a moment."""
-        if due is None:
-            self.first.pop(lane, None)
-        else:
-            self.first[lane] = (due, id_)
-
-    def place(self, lane: int) -> tuple[int, int, str]:
-        """Where the first job of a lane stands in the order."""
-        return -self.lanes[lane].priority, *self.first[lane]
-
-    def adapt(self, limit: int, jobs: list[Claim], narrow: bool) -> bool:
-        """Look into more lanes when those left out held jobs up, and into fewer when few gave all that was asked for.
-
-        Jobs of many types come mixed, or one type after the other. Answers whether to look again at once.
-        """
-        if len(jobs) == limit and (narrow or self.width > LANES_MIN):
-            used = len({(job.type, job.queue, job.priority) for job in jobs})
-            self.width = max(LANES_MIN, 2 * used, self.width * 3 // 4)
-        elif narrow and len(jobs) < limit:
-            self.width *= 4
-            return True
-        return False
-
-    def heads_are_due(self) -> bool:
-        """A look at everything, now and then, costs little and trusts nothing."""
-        pause = max(HEADS_AGAIN_SECONDS, self.headed_for / HEADS_SHARE_MAX)
-        return self.upto is None or time.monotonic() - self.headed_at > pause
 
 
 def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
@@ -157,6 +42,7 @@ def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
         if rest.limit > 0:
             claimed = yield from _gather(seen, rest)
             jobs += yield from _admitted(seen, rest, claimed.jobs)
+    seen.turns.note(jobs)
     moments = [at for at in (claimed.next_due_at, seen.wake_at) if at is not None]
     return Claimed(jobs, claimed.claimed_at, min(moments, default=None))
 
@@ -189,6 +75,8 @@ def _gather(seen: Seen, claim: ClaimJobs) -> Steps[Claimed]:
             again = True
         if not again or len(jobs) >= claim.limit:
             break
+    if any(job.tenant for job in jobs):
+        jobs = yield from turn_steps(seen, claim, jobs)
     return Claimed(jobs, claimed.claimed_at, claimed.next_due_at)
 
 
@@ -328,7 +216,7 @@ def _claim(
         yield from _read_lanes(seen)
     if ordered or strange:
         return Claimed([], now, None), True
-    jobs = _claims(seen, columns)
+    jobs = claims_of(seen, columns)
     if flooded or server != seen.server:  # Numbers of transactions mean nothing to a server that was started again.
         yield from _look_at_all(seen)
         return Claimed(jobs, now, None), True
@@ -376,39 +264,8 @@ def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:
 
 def expire_all() -> Steps[None]:
     """End all that waited for too long, a page at a time."""
-    while (yield from value("expire_jobs")) == EXPIRED_PAGE:
-        pass
-
-
-def _claims(seen: Seen, columns: list[Any]) -> list[Claim]:
-    (
-        tokens, ids, lanes, attempts, crashes, payloads, policies, created, dues, orgs, workspaces, tags, parents,
-        gates,
-    ) = columns  # fmt: skip
-    if not tokens:
-        return []
-    routes = [seen.lanes[lane] for lane in lanes]
-    none: list[None] = [None] * len(tokens)
-    return list(
-        map(
-            Claim,
-            tokens,
-            ids,
-            [route.type for route in routes],
-            [route.queue for route in routes],
-            attempts,
-            crashes,
-            payloads,
-            policies,
-            [route.priority for route in routes],
-            created,
-            dues,
-            [org and Tenant(org, workspace) for org, workspace in zip(orgs, workspaces or none, strict=True)]
-            if orgs
-            else none,
-            [text and _tags(text) for text in tags] if tags else none,
-            parents or none,
-            [None if route.resources is NO_RESOURCES else route.resources for route in routes],
-            map(decode_gates, gates) if gates else none,
-        )
-    )
+    page = EXPIRED_PAGE
+    while page == EXPIRED_PAGE:
+        [(page, in_line)] = yield from run("expire_jobs")
+        if in_line:
+            yield from run("leave_line", ids=in_line)

@@ -73,7 +73,10 @@ def unroutable_steps(fail: p.FailUnroutable) -> Steps[list[str]]:
         reason=fail.reason,
         error=msgspec.json.encode(ErrorInfo("NoEligibleWorker", fail.reason)).decode(),
     )
-    return [job_id for (job_id,) in rows]
+    failed = [job_id for (job_id,) in rows]
+    if failed:
+        yield from run("leave_line", ids=failed)
+    return failed
 
 
 def tend_steps(tend: p.TendGates) -> Steps[None]:

@@ -11,7 +11,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import StoreError
 from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.store.params import Enqueued, JobSpec, NewJob
-from penstock.store.postgres.gates import encode_gates, park_steps
+from penstock.store.postgres.gates import encode_gates, line_up_steps, park_steps
 from penstock.store.postgres.steps import Steps, run
 
 BIGINT_MAX = 2**63 - 1
@@ -38,8 +38,10 @@ def enqueue_steps(
     for (spec, old_id), alike in _parts(_runs(jobs, held, retried_from)):
         runs.append((alike, (yield from _insert(spec, alike, old_id, wake, parked))))
     if not held and all(new is None for _, new in runs):
+        yield from line_up_steps(gated)
         return [Enqueued(job.id, True) for job in jobs]
     stored = {id_ for alike, new in runs for id_ in ({job.id for job in alike} if new is None else new)}
+    yield from line_up_steps([job for job in gated if job.id in stored])
     return _answers(jobs, held, stored)
 
 
@@ -110,7 +112,7 @@ def _insert(
     parameters["ids"], parameters["payloads"] = [job.id for job in jobs], [job.payload for job in jobs]
     gated = any(job.gates for job in jobs)
     if gated:
-        aside = [job.id for job in jobs if job.id in parked]
+        aside = list(dict.fromkeys(job.id for job in jobs if job.id in parked))
         parameters["gates"] = [encode_gates(job.gates) if job.gates else None for job in jobs]
         parameters["parked"], parameters["before"] = aside, [parked[id_] for id_ in aside]
     for _ in range(2):

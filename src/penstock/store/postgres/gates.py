@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from penstock.domain.clock import MICROSECONDS
 from penstock.domain.gates import Gate, Limit
 from penstock.store import params as p
-from penstock.store.gating import Seen, gates_by_name, overflow, refuse_two_limits
+from penstock.store.gating import Seen, gates_by_name, overflow, places_of, refuse_two_limits
 from penstock.store.postgres.steps import Steps, run
 from penstock.store.postgres.wake import wake
 
@@ -31,9 +32,14 @@ def encode_gates(gates: Sequence[Gate]) -> str:
 def admit_steps(claims: Sequence[p.Claim], free: int) -> Steps[tuple[list[p.Claim], bool]]:
     """Those that may begin, and whether some went back because they are more than the worker can begin at once."""
     gated = [claim.token for claim in claims if claim.gates]
-    [(passed, back)] = yield from run("admit", tokens=gated, free=max(0, free))
+    [(passed, back, at)] = yield from run("admit", tokens=gated, free=max(0, free))
     allowed = set(passed)
-    return [claim for claim in claims if not claim.gates or claim.token in allowed], bool(back)
+    admitted = [
+        msgspec.structs.replace(claim, passed_at=at) if claim.gates else claim
+        for claim in claims
+        if not claim.gates or claim.token in allowed
+    ]
+    return admitted, bool(back)
 
 
 def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:
@@ -45,7 +51,8 @@ def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:
     if own:
         given = encode_gates(list(gates.values()))
         yield from run("make_gates", gates=given)
-        yield from run("change_gates", gates=given)
+        if (yield from run("change_gates", gates=given)):
+            yield from run("line_up_parked", names=sorted(gates))
     seen = {row[1]: Seen(*row) for row in (yield from run("read_gates", names=sorted(gates)))}
     refuse_two_limits(gates, seen)
     if not own:
@@ -54,14 +61,28 @@ def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:
     if parked:
         kept = {gate for (gate,) in (yield from run("lock_gates", gates=sorted(set(parked.values()))))}
         parked = {job: gate for job, gate in parked.items() if gate in kept}
-    again = sorted({one.gate for one in seen.values() if one.parked} & set(parked.values()))
-    if again:  # Those who waited there may all be gone before this commits, with nobody left to look.
+    again = sorted({one.gate for one in seen.values() if one.parked or one.ordered} & set(parked.values()))
+    if again:  # Those who waited there may all be gone before this commits; and the first in line may be among these.
         yield from run("wake_gates", gates=again)
     return parked
 
 
 def read_limits() -> Steps[list[Limit]]:
     return [Limit(*row) for row in (yield from run("read_limits"))]
+
+
+def line_up_steps(jobs: Sequence[p.NewJob]) -> Steps[None]:
+    """New jobs of ordered gates join their lines, in the order of the call."""
+    places = places_of(jobs)
+    if places:
+        specs = {job.id: job.spec for job in jobs}
+        yield from run(
+            "line_up",
+            names=list(places.values()),
+            ids=list(places),
+            ats=[specs[id_].at for id_ in places],
+            delays=[int(specs[id_].delay * MICROSECONDS) for id_ in places],
+        )
 
 
 def limit_steps(limits: Sequence[Limit]) -> Steps[None]:

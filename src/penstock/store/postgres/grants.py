@@ -29,6 +29,7 @@ RIGHTS = {
         "hold",
         "permit",
         "parked",
+        "ticket",
     ),
     "INSERT": ("audit",),
 }

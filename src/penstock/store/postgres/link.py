@@ -21,8 +21,8 @@ from psycopg import conninfo
 
 from penstock.domain.errors import StoreError, StoreVersionError
 from penstock.store.postgres.address import PostgresAddress
-from penstock.store.postgres.claim import Seen
 from penstock.store.postgres.errors import translate
+from penstock.store.postgres.seen import Seen
 from penstock.store.postgres.wire import Wire
 
 CONNECT_SECONDS = 5

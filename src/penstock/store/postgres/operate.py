@@ -56,6 +56,7 @@ def cancel_job(cancel: p.CancelJob) -> Steps[p.Cancelled]:
         else:
             done = yield from _cancel_waiting(cancel, lane, due_at, blocked=gate is not None)
             if done is not None and gates is not None:
+                yield from run("leave_line", ids=[cancel.id])
                 yield from wake_steps(gates)
         if done is not None:
             yield from _audit(cancel.actor, "cancel", {"id": cancel.id})

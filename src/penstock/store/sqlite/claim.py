@@ -10,7 +10,10 @@ from penstock.store.endings import refuse_claim
 from penstock.store.gating import rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.store.sqlite.fit import lease_jobs
-from penstock.store.sqlite.gates import admit, open_gates
+from penstock.store.sqlite.gates import admit
+from penstock.store.sqlite.lines import leave_line
+from penstock.store.sqlite.opening import open_gates
+from penstock.store.sqlite.turns import take_turns
 from penstock.store.sqlite.tx import Eligible, Tx
 
 PROMOTED_MAX = 2000
@@ -38,12 +41,16 @@ def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
     if any(job.gates for job in jobs):
         jobs = _admitted(tx, claim, lanes, jobs)
         wake_at = tx.value("next_wake")
+    tx.lanes.turns.note(jobs)
     return Claimed(jobs, tx.now, min((at for at in (next_due_at, wake_at) if at is not None), default=None))
 
 
 def _lease(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> list[Claim]:
-    """The first jobs in order; `token` is the last that was given before."""
-    return _read_claims(tx, token) if lease_jobs(tx, claim, lanes, token) else []
+    """The first jobs in order, with tenants in turn; `token` is the last that was given before."""
+    if not lease_jobs(tx, claim, lanes, token):
+        return []
+    jobs = _read_claims(tx, token)
+    return take_turns(tx, claim, lanes, jobs, _read_claims) if any(job.tenant for job in jobs) else jobs
 
 
 def _admitted(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim]) -> list[Claim]:
@@ -55,7 +62,7 @@ def _admitted(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim]) -> l
         passed += admitted
         if back or len(passed) >= claim.limit:
             break
-        jobs = _lease(tx, rest_of(claim, passed), lanes, jobs[-1].token)
+        jobs = _lease(tx, rest_of(claim, passed), lanes, max(job.token for job in jobs))
     return passed
 
 
@@ -78,7 +85,9 @@ def promote_due(tx: Tx) -> int | None:
 
 
 def expire_overdue(tx: Tx) -> None:
-    tx.change("expire_jobs", now=tx.now, expired=StateCode.EXPIRED)
+    expired = tx.change("expire_jobs", now=tx.now, expired=StateCode.EXPIRED)
     tx.change("unready_ended_jobs", now=tx.now)
     tx.change("unpark_ended_jobs", now=tx.now)
+    if expired:
+        leave_line(tx, tx.array("expired_in_line", now=tx.now))
     tx.change("delete_ttl", now=tx.now)

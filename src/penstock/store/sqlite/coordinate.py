@@ -10,6 +10,7 @@ from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.sqlite import gates
 from penstock.store.sqlite.claim import expire_overdue, promote_due
 from penstock.store.sqlite.finish import end_attempts
+from penstock.store.sqlite.lines import leave_line
 from penstock.store.sqlite.tx import Tx, as_json, resource_text
 
 
@@ -76,6 +77,7 @@ def fail_unroutable(tx: Tx, fail: p.FailUnroutable) -> list[str]:
         tx.change("fail_waiting_jobs", seqs=seqs, now=tx.now, reason=fail.reason, dead=StateCode.DEAD)
         tx.change("unready_jobs", seqs=seqs)
         tx.change("explain_failed_jobs", seqs=seqs, error=error)
+        leave_line(tx, [job_id for _, job_id in found])
     return [job_id for _, job_id in found]
 
 

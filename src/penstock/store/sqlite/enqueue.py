@@ -10,6 +10,7 @@ from typing import Any
 from penstock.domain.clock import MICROSECONDS
 from penstock.store.params import Enqueued, JobSpec, NewJob
 from penstock.store.sqlite.gates import park_new
+from penstock.store.sqlite.lines import line_up
 from penstock.store.sqlite.tx import Tx, as_json
 
 STATEMENT_CHARS_MAX = 64 * 1024 * 1024
@@ -121,11 +122,6 @@ def _texts(rows: list[tuple[Any, ...]]) -> Iterator[str]:
         yield from _texts(rows[half:])
 
 
-def _parked(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]]) -> dict[str, int]:
-    gated = [job for _, run in runs for job in run if job.gates]
-    return park_new(tx, gated) if gated else {}
-
-
 def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:
     """Which of the ids were stored before this call."""
     ids = [job.id for job in jobs]
@@ -133,7 +129,8 @@ def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:
 
 
 def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: int) -> None:
-    parked = _parked(tx, runs)
+    gated = [job for _, run in runs for job in run if job.gates]
+    parked = park_new(tx, gated) if gated else {}
     if parked:
         rows = as_json(list(parked.items()))
         tx.change("park_new_jobs", rows=rows, last_job=last_job, now=tx.now)
@@ -141,6 +138,8 @@ def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: in
             tx.wake = True
     elif tx.change("ready_new_jobs", last_job=last_job, now=tx.now):
         tx.wake = True
+    if gated:
+        line_up(tx, gated, last_job)
     if any(spec.delay or spec.at is not None for spec, _ in runs):
         tx.change("schedule_new_jobs", last_job=last_job, now=tx.now)
         tx.wake = True

@@ -13,13 +13,12 @@ import msgspec
 from penstock.domain.gates import Gate, Limit
 from penstock.store import params as p
 from penstock.store.endings import Ending
-from penstock.store.gating import Seen, gates_by_name, overflow, refuse_two_limits
+from penstock.store.gating import Seen, gates_by_name, overflow, refuse_two_limits, room_for
+from penstock.store.sqlite.lines import first_in_line, line_up_late, line_up_parked
 from penstock.store.sqlite.tx import Tx, as_json
 
 _decode = msgspec.json.Decoder(tuple[Gate, ...]).decode
 
-OPENED_MAX = 200
-PASSING_MAX = 1000
 FORGOTTEN_MAX = 1000
 
 
@@ -52,6 +51,7 @@ def admit(tx: Tx, claims: Sequence[p.Claim], free: int) -> tuple[list[p.Claim], 
     named = {gate.name: gate for claim in claims for gate in claim.gates or ()}
     tx.change("make_gates", gates=as_json(list(named.values())))
     gates = read_gates(tx, named, wanted=len(claims))
+    first = _look_who_is_first(tx, claims, gates)
     passed: list[p.Claim] = []
     parked: list[tuple[int, int]] = []
     back: list[tuple[int]] = []
@@ -59,7 +59,7 @@ def admit(tx: Tx, claims: Sequence[p.Claim], free: int) -> tuple[list[p.Claim], 
     limited = 0
     for claim in claims:
         mine = [gates[gate.name] for gate in claim.gates or ()]
-        full = next((gate for gate in mine if gate.room <= 0), None)
+        full = next((gate for gate in mine if not room_for(claim.id, gate, first)), None)
         if full is not None:
             parked.append((claim.token, full.gate))
         elif mine and limited >= free:
@@ -72,10 +72,17 @@ def admit(tx: Tx, claims: Sequence[p.Claim], free: int) -> tuple[list[p.Claim], 
                 holds.setdefault(gate.gate, []).append(claim.token)
     _hold(tx, gates.values(), holds)
     _send_away(tx, parked, back)
-    for gate in gates.values():
-        if gate.period is not None:
-            tx.change("set_wake", gate=gate.gate, now=tx.now if gate.room > 0 else None)
+    timed = [(gate.gate, tx.now if gate.room > 0 else None) for gate in gates.values() if gate.period is not None]
+    if timed:
+        tx.change("set_wakes", wakes=as_json(timed))
     return passed, bool(back)
+
+
+def _look_who_is_first(tx: Tx, claims: Sequence[p.Claim], gates: dict[str, Seen]) -> dict[str, str | None]:
+    if not any(gate.ordered for gate in gates.values()):
+        return {}
+    line_up_late(tx, claims, gates)
+    return first_in_line(tx, gates.values())
 
 
 def _hold(tx: Tx, gates: Iterable[Seen], holds: dict[int, list[int]]) -> None:
@@ -96,19 +103,6 @@ def _send_away(tx: Tx, parked: list[tuple[int, int]], back: list[tuple[int]]) ->
         tx.change("ready_unleased_jobs", rows=as_json(back))
     if parked or back:
         tx.change("delete_leases", rows=as_json([*parked, *back]))
-
-
-def open_gates(tx: Tx) -> int | None:
-    """Let the next of the parked jobs through where the moment has come; answers when that is the next time."""
-    names = tx.array("due_gates", now=tx.now, limit=OPENED_MAX)
-    for gate in read_gates(tx, names, wanted=PASSING_MAX).values():
-        if gate.room > 0:
-            room = min(gate.room, PASSING_MAX)
-            tx.change("open_gate", gate=gate.gate, room=room)
-            tx.change("unpark_ready_jobs", gate=gate.gate, room=room)
-        tx.change("set_wake", gate=gate.gate, now=tx.now if gate.room > PASSING_MAX else None)
-    following: int | None = tx.value("next_wake")
-    return following
 
 
 # Making room
@@ -152,6 +146,7 @@ def park_new(tx: Tx, jobs: Sequence[p.NewJob]) -> dict[str, int]:
     given = as_json(list(gates.values()))
     tx.change("make_gates", gates=given)
     if tx.change("change_gates", gates=given, now=tx.now):
+        line_up_parked(tx, list(gates))
         tx.wake = True
     seen = read_gates(tx, gates)
     refuse_two_limits(gates, seen)
@@ -181,6 +176,7 @@ def tend_gates(tx: Tx) -> None:
     tx.change("forget_holds")
     tx.change("bring_wakes_back", now=tx.now)
     wake_gates(tx, tx.array("stuck_gates"))
-    forgotten = [gate for (gate,) in tx.run("forget_gates", now=tx.now, limit=FORGOTTEN_MAX)]
+    forgotten = tx.run("forget_gates", now=tx.now, limit=FORGOTTEN_MAX)
     if forgotten:
-        tx.change("forget_permits", gates=as_json(forgotten))
+        tx.change("forget_permits", gates=as_json([gate for gate, _ in forgotten]))
+        tx.change("forget_tickets", names=as_json([name for _, name in forgotten]), now=tx.now)

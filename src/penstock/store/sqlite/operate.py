@@ -25,6 +25,7 @@ from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.finish import remove_jobs
 from penstock.store.sqlite.gates import read_limits, wake_gates_of
+from penstock.store.sqlite.lines import leave_line
 from penstock.store.sqlite.read import dead_where
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json, fetch
@@ -51,6 +52,7 @@ def cancel_job(tx: Tx, cancel: p.CancelJob) -> p.Cancelled:
     tx.change("unschedule_job", seq=seq)
     if gates is not None:
         tx.change("unpark_job", seq=seq)
+        leave_line(tx, [cancel.id])
         wake_gates_of(tx, gates)
     tx.change("cancel_waiting_job", seq=seq, now=tx.now, cancelled=StateCode.CANCELLED)
     tx.change("record_step", seq=seq, now=tx.now, event=Event.CANCEL, reason=f"by {cancel.actor}")

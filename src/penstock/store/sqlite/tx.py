@@ -12,9 +12,11 @@ from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.domain.pauses import Pause, Pauses
 from penstock.domain.room import is_scarce
 from penstock.domain.routing import why_not
+from penstock.domain.turns import Turns
 from penstock.store.params import ClaimJobs
 from penstock.store.rows import read_resources
 from penstock.store.sqlite.statements import sql
+from penstock.store.turns import Kind, kind_of
 
 _encode = msgspec.json.Encoder().encode
 
@@ -30,7 +32,10 @@ def fetch(db: apsw.Connection, text: str, bindings: dict[str, Any]) -> list[Any]
 
 
 class Lanes:
-    """The interned routes and what is paused, cached. Routes are only ever added; a rollback empties the cache."""
+    """The interned routes and what is paused, cached. Routes are only ever added; a rollback empties the cache.
+
+    `turns` says which tenants were served last.
+    """
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str, str, str], int] = {}
@@ -38,6 +43,7 @@ class Lanes:
         self._eligible: dict[tuple[object, ...], Eligible] = {}
         self._orders = -1
         self._pauses = Pauses()
+        self.turns = Turns()
 
     def clear(self) -> None:
         self._orders = -1
@@ -76,7 +82,12 @@ class Lanes:
         routes = {lane: _Lane(*route[:3], read_resources(route[3])) for route, lane in self._ids.items()}
         lanes = {lane: route for lane, route in routes.items() if self._may_take(claim, route)}
         scarce = {lane: route for lane, route in lanes.items() if is_scarce(route, claim.caps)}
-        return Eligible(self._known, as_json(list(lanes)), [lane for lane in lanes if lane not in scarce], scarce)
+        plain = [lane for lane in lanes if lane not in scarce]
+        alike: dict[Kind, list[int]] = {}
+        for lane, route in lanes.items():
+            alike.setdefault(kind_of(route.queue, scarce.get(lane)), []).append(lane)
+        counted = frozenset(kind_of(route.queue, route) for route in scarce.values())
+        return Eligible(self._known, as_json(list(lanes)), plain, scarce, alike, counted)
 
     def _may_take(self, claim: ClaimJobs, route: _Lane) -> bool:
         return not self._pauses.holding_names(route.type, route.queue) and not why_not(claim, route)
@@ -100,13 +111,16 @@ class _Lane(msgspec.Struct, frozen=True):
 
 class Eligible(NamedTuple):
     """The lanes that a claim may take from, among so many known: all as a JSON array; those whose jobs need nothing
-    that has to be counted; and those whose jobs do.
+    that has to be counted; those whose jobs do; those whose jobs may stand in for each other, by kind; and which of
+    these kinds have to be counted.
     """
 
     known: int
     all: str
     plain: list[int]
     scarce: dict[int, _Lane]
+    alike: dict[Kind, list[int]]
+    counted: frozenset[Kind]
 
 
 class Tx:

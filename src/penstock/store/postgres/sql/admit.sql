@@ -1,1 +1,1 @@
-SELECT passed, back FROM penstock.admit(%(tokens)s::bigint[], %(free)s::bigint, %(now)s::bigint)
+SELECT passed, back, us FROM penstock.admit(%(tokens)s::bigint[], %(free)s::bigint, %(now)s::bigint)

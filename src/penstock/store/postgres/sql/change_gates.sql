@@ -1,7 +1,21 @@
--- A new number for a key, if the same declaration gave the old one. They are [[name, most, period, origin], …].
+-- A new number for a key, or a new order, if the same declaration gave the old one. What the config says of numbers
+-- stays. They are [[name, most, period, origin, ordered], …].
 UPDATE penstock.gate
-SET most = (entry ->> 1)::bigint, period = (entry ->> 2)::bigint, wake_at = penstock.moment(%(now)s::bigint)
-FROM jsonb_array_elements(%(gates)s::text::jsonb) AS entry
-WHERE gate.name = entry ->> 0 AND gate.origin = entry ->> 3
-    AND (gate.most, gate.period) IS DISTINCT FROM ((entry ->> 1)::bigint, (entry ->> 2)::bigint)
-    AND NOT EXISTS (SELECT 1 FROM penstock.gate_limit AS fixed WHERE fixed.origin = gate.origin)
+SET
+    most = CASE WHEN given.fixed THEN gate.most ELSE given.most END,
+    period = CASE WHEN given.fixed THEN gate.period ELSE given.period END,
+    ordered = given.ordered,
+    wake_at = penstock.moment(%(now)s::bigint)
+FROM (
+    SELECT
+        entry ->> 0 AS name, (entry ->> 1)::bigint AS most, (entry ->> 2)::bigint AS period, entry ->> 3 AS origin,
+        (entry ->> 4)::boolean AS ordered,
+        EXISTS (SELECT 1 FROM penstock.gate_limit AS fixed WHERE fixed.origin = entry ->> 3) AS fixed
+    FROM jsonb_array_elements(%(gates)s::text::jsonb) AS entry
+) AS given
+WHERE gate.name = given.name AND gate.origin = given.origin
+    AND (
+        gate.ordered <> given.ordered
+        OR (NOT given.fixed AND (gate.most, gate.period) IS DISTINCT FROM (given.most, given.period))
+    )
+RETURNING gate.name

@@ -38,11 +38,12 @@ changed AS (
         error = coalesce(row.error, job.error)
     FROM row CROSS JOIN moment
     WHERE job.id = row.id AND NOT row.removed
-    RETURNING job.id, job.lane, job.due_at, row.ends, CASE WHEN row.elsewhere THEN row.session END AS avoid
+    RETURNING job.id, job.lane, job.due_at, row.ends, CASE WHEN row.elsewhere THEN row.session END AS avoid,
+        job.org
 ),
 returned AS (
-    INSERT INTO penstock.waiting (lane, due_at, id, avoid)
-    SELECT lane, due_at, id, avoid FROM changed WHERE NOT ends
+    INSERT INTO penstock.waiting (lane, due_at, id, avoid, org)
+    SELECT lane, due_at, id, avoid, org FROM changed WHERE NOT ends
 ),
 ended AS (
     INSERT INTO penstock.outcome (

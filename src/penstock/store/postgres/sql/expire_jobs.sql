@@ -21,4 +21,9 @@ expired AS (
     FROM (SELECT id FROM overdue UNION ALL SELECT id FROM blocked) AS ended
     CROSS JOIN moment
 )
-SELECT greatest((SELECT count(*) FROM overdue), (SELECT count(*) FROM blocked))
+SELECT
+    greatest((SELECT count(*) FROM overdue), (SELECT count(*) FROM blocked)),
+    ARRAY (
+        SELECT ticket.id::text FROM penstock.ticket
+        WHERE ticket.id IN (SELECT id FROM overdue UNION ALL SELECT id FROM blocked)
+    )

@@ -37,8 +37,8 @@ new AS (
     RETURNING id, lane, due_at
 ),
 placed AS (
-    INSERT INTO penstock.waiting (lane, due_at, id, expires_at)
-    SELECT lane, due_at, id, due_at + %(ttl)s::bigint FROM new
+    INSERT INTO penstock.waiting (lane, due_at, id, expires_at, org)
+    SELECT lane, due_at, id, due_at + %(ttl)s::bigint, %(org)s::text FROM new
     -- gates {
     CROSS JOIN moment
     -- Asked in this way, the ids are hashed: a bulk may have 100,000 of them.
@@ -47,8 +47,8 @@ placed AS (
 )
 -- gates {
 , aside AS (
-    INSERT INTO penstock.parked (gate, lane, due_at, id, expires_at)
-    SELECT row.gate, route.lane, due.at, row.id, due.at + %(ttl)s::bigint
+    INSERT INTO penstock.parked (gate, lane, due_at, id, expires_at, org)
+    SELECT row.gate, route.lane, due.at, row.id, due.at + %(ttl)s::bigint, coalesce(%(org)s::text, '')
     FROM unnest(%(parked)s::uuid[], %(before)s::bigint[]) AS row (id, gate)
     CROSS JOIN route
     CROSS JOIN moment

@@ -15,6 +15,6 @@ WITH new AS (
     ON CONFLICT (id) DO NOTHING
     RETURNING id, lane, due_at
 )
-INSERT INTO penstock.waiting (lane, due_at, id, expires_at)
-SELECT lane, due_at, id, due_at + %(ttl)s::bigint FROM new
+INSERT INTO penstock.waiting (lane, due_at, id, expires_at, org)
+SELECT lane, due_at, id, due_at + %(ttl)s::bigint, %(org)s::text FROM new
 RETURNING CASE WHEN %(wake)s::boolean THEN pg_notify(%(channel)s::text, pg_current_xact_id()::text)::text END

@@ -11,7 +11,8 @@ LEFT JOIN LATERAL (
         outcome.finished_at, worker.id, worker.heartbeat_at, coalesce(outcome.progress, lease.progress),
         outcome.result, job.error, outcome.reason, outcome.decided_by, job.parent::text, job.retried_from::text,
         outcome.retried_as::text, coalesce(lease.cancel, false), outcome.state, lease.token,
-        job.gates, gate.name, coalesce(gate.most, 0), gate.period, job.workspace, penstock.moment(%(now)s::bigint)
+        job.gates, gate.name, coalesce(gate.most, 0), gate.period, coalesce(gate.ordered, false),
+        job.workspace, penstock.moment(%(now)s::bigint)
     FROM penstock.job
     JOIN penstock.lane ON lane.lane = job.lane
     LEFT JOIN penstock.lease ON lease.id = job.id

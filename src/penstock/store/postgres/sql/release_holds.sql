@@ -2,7 +2,7 @@
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 released AS (DELETE FROM penstock.hold WHERE token = ANY (%(tokens)s::bigint[]) RETURNING gate, token, at),
 locked AS MATERIALIZED (
-    SELECT gate FROM penstock.gate WHERE gate IN (SELECT gate FROM released) ORDER BY gate FOR UPDATE
+    SELECT gate FROM penstock.gate WHERE gate IN (SELECT gate FROM released) ORDER BY gate FOR NO KEY UPDATE
 ),
 unstarted AS (
     DELETE FROM penstock.permit USING released

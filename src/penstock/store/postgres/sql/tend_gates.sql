@@ -12,6 +12,17 @@ stuck AS MATERIALIZED (
                 SELECT count(*) FROM penstock.hold JOIN penstock.lease ON lease.token = hold.token
                 WHERE hold.gate = gate.gate
             )
+            -- One that is ordered has room for its first in line alone, who may be elsewhere.
+            AND NOT (gate.ordered AND EXISTS (
+                SELECT 1
+                FROM (
+                    SELECT ticket.id FROM penstock.ticket
+                    WHERE ticket.name = gate.name ORDER BY ticket.due_at, ticket.number LIMIT 1
+                ) AS first
+                WHERE EXISTS (SELECT 1 FROM penstock.job WHERE job.id = first.id)
+                    AND NOT EXISTS (SELECT 1 FROM penstock.outcome WHERE outcome.id = first.id)
+                    AND NOT EXISTS (SELECT 1 FROM penstock.parked WHERE parked.id = first.id AND parked.gate = gate.gate)
+            ))
         )
     ORDER BY gate.gate
     FOR UPDATE OF gate SKIP LOCKED

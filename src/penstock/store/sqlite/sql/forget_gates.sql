@@ -11,4 +11,4 @@ WHERE gate IN (
         )
     LIMIT :limit
 )
-RETURNING gate
+RETURNING gate, name

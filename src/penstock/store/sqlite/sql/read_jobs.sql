@@ -5,7 +5,8 @@ SELECT
     job.due_at, coalesce(outcome.claimed_at, lease.claimed_at), coalesce(outcome.started_at, lease.started_at),
     outcome.finished_at, worker.id, worker.heartbeat_at, coalesce(outcome.progress, lease.progress), outcome.result,
     job.error, outcome.reason, outcome.decided_by, job.parent, job.retried_from, outcome.retried_as,
-    coalesce(lease.cancel, 0), outcome.state, lease.token, job.gates, gate.name, gate.most, gate.period
+    coalesce(lease.cancel, 0), outcome.state, lease.token, job.gates, gate.name, gate.most, gate.period,
+    gate.ordered
 FROM penstock_job AS job
 JOIN penstock_lane AS lane ON lane.lane = job.lane
 LEFT JOIN penstock_lease AS lease ON lease.seq = job.seq

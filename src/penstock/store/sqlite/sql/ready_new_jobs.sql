@@ -1,2 +1,2 @@
-INSERT INTO penstock_ready (lane, priority, due_at, seq)
-SELECT lane, priority, due_at, seq FROM penstock_job WHERE seq > :last_job AND due_at <= :now
+INSERT INTO penstock_ready (lane, priority, due_at, seq, tenant)
+SELECT lane, priority, due_at, seq, tenant ->> 'org' FROM penstock_job WHERE seq > :last_job AND due_at <= :now

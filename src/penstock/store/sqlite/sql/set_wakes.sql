@@ -1,11 +1,13 @@
--- When to look again: at :now if that is given, when the oldest start no longer counts, or when somebody says so.
+-- When to look again: at the moment that is given, when the oldest start no longer counts, or when somebody says so.
+-- :wakes is [[gate, moment], …].
 UPDATE penstock_gate
 SET wake_at = iif(
     EXISTS (SELECT 1 FROM penstock_parked AS parked WHERE parked.gate = penstock_gate.gate),
-    coalesce(:now, (
+    coalesce(wake.value ->> 1, (
         SELECT min(permit.at) + penstock_gate.period FROM penstock_permit AS permit
         WHERE permit.gate = penstock_gate.gate
     )),
     NULL
 )
-WHERE gate = :gate
+FROM json_each(:wakes) AS wake
+WHERE penstock_gate.gate = wake.value ->> 0

@@ -1,0 +1,1 @@
+SELECT penstock.line_up_parked(%(names)s::text[])::text

@@ -1,0 +1,48 @@
+"""Fair shares: of the jobs that a claim has leased, some may have to make room for those of other tenants."""
+
+from __future__ import annotations
+
+from penstock.store.endings import AVOID_US
+from penstock.store.params import Claim, ClaimJobs
+from penstock.store.postgres.seen import Seen, claims_of
+from penstock.store.postgres.steps import Steps, run
+from penstock.store.turns import Share, shares_of
+
+
+def turn_steps(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Claim]]:
+    """As many jobs, with the tenants in turn."""
+    eligible = seen.eligible(claim)
+    settled: list[Claim | None] = list(jobs)
+    back: list[int] = []
+    for share in shares_of(seen.turns, claim, jobs, eligible.counted):
+        lanes = eligible.alike.get((share.kind, share.priority), [])
+        wanted = share.wanted((yield from _waiting(seen, share, lanes)))
+        while wanted:
+            wanted = share.took(wanted, (yield from _take(seen, claim.session, lanes, wanted)))
+        back += [job.token for job in share.settle(settled)]
+    if back:
+        yield from run("give_back", tokens=back)
+    return [job for job in settled if job is not None]
+
+
+def _waiting(seen: Seen, share: Share, lanes: list[int]) -> Steps[list[str]]:
+    """The tenants that have jobs there: those that come after the last one, then from the beginning."""
+    after = seen.looked_upto.pop(share.queue, share.last)
+    [(found, upto)] = yield from run("waiting_tenants", lanes=lanes, after=after, limit=share.slots)
+    if upto is not None:
+        seen.looked_upto[share.queue] = upto
+    tenants: list[str] = found
+    return tenants
+
+
+def _take(seen: Seen, session: int, lanes: list[int], wanted: dict[str, int]) -> Steps[list[Claim]]:
+    [columns] = yield from run(
+        "take_turns",
+        session=session,
+        orders=seen.orders,
+        lanes=lanes,
+        orgs=list(wanted),
+        counts=list(wanted.values()),
+        fair=AVOID_US,
+    )
+    return claims_of(seen, list(columns))

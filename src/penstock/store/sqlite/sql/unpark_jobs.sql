@@ -1,0 +1,1 @@
+DELETE FROM penstock_parked WHERE seq IN (SELECT value FROM json_each(:seqs))
