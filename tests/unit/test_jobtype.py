@@ -143,6 +143,18 @@ def test_two_limits_for_one_key_are_refused_with_both(app: App) -> None:
     assert sync.enqueue(8).created
 
 
+def test_a_key_that_only_one_of_two_types_orders_is_refused_with_both(app: App) -> None:
+    @app.job(limit=Concurrency("store:{store}", 1, ordered=True))
+    def crawl(store: int) -> None: ...
+
+    @app.job(limit=Concurrency("store:{shop}", 1))
+    def sync(shop: int) -> None: ...
+
+    crawl.enqueue(7)
+    with pytest.raises(ConfigError, match=r"'store:7' has two limits: 1 at once, in order by .*, and 1 at once by"):
+        sync.enqueue(7)
+
+
 def test_wrong_arguments_fail_at_the_call(app: App) -> None:
     @app.job
     def send(to: str) -> None: ...

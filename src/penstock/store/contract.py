@@ -85,7 +85,8 @@ class Store(Protocol):
         A job passes all of its gates or is not given: never more jobs are held than a gate's number; never more are
         given in any span of its period, by the store's clock, than its number. Whatever would be too many is blocked
         until there is room, and does not slow down the claims of others. A gate that had no room lets the first of
-        those that wait before it through as soon as it has.
+        those that wait before it through as soon as it has. Of a gate that is ordered, only the first is given: by its
+        due time as it was enqueued, then by the enqueue. It stays first until it has ended for good.
 
         What is claimed fits together into what the worker has free. A job that does not is passed over and holds up
         nobody, until it was due for longer than domain.room.PASSED_OVER_SECONDS_MAX: then what the first such job

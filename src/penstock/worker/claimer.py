@@ -72,6 +72,8 @@ class Claimer:
         """How much to claim at most, while others may want some of it too; None is no limit."""
         self._loop = asyncio.get_running_loop()
         self._prefetch = 0
+        self._limited = 0.0
+        """Which share of the last claim were jobs with limits: those are not claimed ahead."""
         self._together = together
         self._pace = 0.0
         self._paced_at = self._loop.time()
@@ -112,6 +114,8 @@ class Claimer:
                     raise
                 await patience.wait("could not claim", error)
                 continue
+            if claimed.jobs:
+                self._limited = sum(job.gates is not None for job in claimed.jobs) / len(claimed.jobs)
             self._together.taken += len(claimed.jobs)
             self._strays.look(claimed.jobs)
             self._executor.take(claimed.jobs, claimed.claimed_at)
@@ -127,7 +131,8 @@ class Claimer:
         held = len(executor.active) + len(executor.buffer)
         if held >= slots and len(executor.buffer) > executor.low_water:
             return 0
-        return min(slots + self._prefetch - held, executor.room_left)
+        ahead = int(self._prefetch * (1 - self._limited))
+        return min(slots + ahead - held, executor.room_left)
 
     def _measure_pace(self) -> None:
         now = self._loop.time()

@@ -85,6 +85,19 @@ def test_a_transaction_that_is_still_open_holds_up_nobody(world: RivalWorld, ses
     assert ids(world.claim(session)) == [early.id], "it was due first, and is there now"
 
 
+def test_one_that_ends_in_a_transaction_of_the_callers_makes_way_with_the_last_word_of_its_worker(
+    world: RivalWorld, session: int
+) -> None:
+    first, second = add(world), add(world)
+    (held,) = world.claim(session)
+    assert (held.id, world.claim(session)) == (first, [])
+    done = p.Completed(held.token, world.clock.now_us())
+    with world.store.transaction() as tx:
+        assert world.store.finish_jobs(p.FinishJobs([done], transaction=tx)).wait() == []
+    assert world.store.finish_jobs(p.FinishJobs([done])).wait() == [held.token], "as a worker does when it knows"
+    assert ids(world.claim(session)) == [second]
+
+
 @pytest.mark.parametrize("gate", [LINE, KEY])
 def test_an_enqueue_does_not_wait_for_another_that_keeps_the_gate(world: RivalWorld, session: int, gate: Gate) -> None:
     add(world, gate)
@@ -117,6 +130,15 @@ def test_a_claim_does_not_wait_for_a_cancel_that_comes_for_the_gate(
     assert ids(world.claim(session)) == [second]
 
 
+def test_jobs_that_an_older_version_stored_pass_a_gate_that_is_made_again(world: RivalWorld, session: int) -> None:
+    first = add(world, KEY)
+    world.rows('UPDATE job SET gates = \'[["key:a",1,null,"key:a"]]\'')
+    world.rows("DELETE FROM gate")
+    (held,) = world.claim(session)
+    assert (held.id, held.gates) == (first, (KEY,))
+    assert world.rows("SELECT name, most, ordered FROM gate") == [("key:a", 1, False)]
+
+
 def test_nothing_is_left_of_jobs_that_have_ended_in_any_way(world: RivalWorld, session: int) -> None:
     jobs = [new(world) for _ in range(6)]
     jobs += [new(world, ttl=5.0, policy=policy_text(ttl=5.0)), new(world, delay=60.0), new(world, type="strange")]
@@ -124,7 +146,7 @@ def test_nothing_is_left_of_jobs_that_have_ended_in_any_way(world: RivalWorld, s
     world.cancel(jobs[5].id)
     world.cancel(jobs[7].id)
     for end in (Event.FAIL, Event.CANCEL):
-        world.end(*world.claim(session, types=("task",)), end)
+        world.end(world.claim(session, types=("task",))[0], end)
     for keep in (True, False, True):
         world.complete(*world.claim(session, types=("task",)), keep=keep)
     assert tickets(world) == 3, "the last that ran, the one that expires, and the one that nobody runs"

@@ -199,6 +199,20 @@ def test_concurrency_limits_that_are_not_possible(limit: Any) -> None:
         Concurrency("k", limit)
 
 
+def test_ordered_keys() -> None:
+    assert Concurrency("k", 1, ordered=True) != Concurrency("k", 1)
+    with pytest.raises(ConfigError, match=r"one job at a time: write Concurrency\('k', 1, ordered=True\), or .* if 3"):
+        Concurrency("k", 3, ordered=True)
+    with pytest.raises(ConfigError, match="ordered='yes' for 'k' is not possible: True or False"):
+        Concurrency("k", 1, ordered="yes")  # type: ignore[arg-type]
+
+
+def test_stored_limits_of_before_there_was_an_order_are_not_ordered() -> None:
+    ordered = make_options(limit=Concurrency("k", 1, ordered=True))
+    assert msgspec.json.decode(msgspec.json.encode(ordered), type=Options) == ordered
+    assert msgspec.json.decode(b'{"limit":{"key":"k","limit":1}}', type=Options).limit == Concurrency("k", 1)
+
+
 @pytest.mark.parametrize("name", ["a", "Größe", "a.b:c/d@e-f_g", "x" * 200, "日本"])
 def test_usable_names(name: str) -> None:
     assert check_name(name, "queue") == name

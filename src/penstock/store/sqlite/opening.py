@@ -79,8 +79,8 @@ def _let_first_through(tx: Tx, gates: list[Seen]) -> None:
     if None in firsts.values():  # Those who are parked there came before the gate was ordered.
         line_up_parked(tx, [name for name, first in firsts.items() if first is None])
         firsts = first_in_line(tx, gates)
-    found = [tx.value("parked_job", gate=gate.gate, id=firsts[gate.name]) for gate in gates]
-    _move(tx, [seq for seq in found if seq is not None])
+    if gates:
+        _move(tx, tx.array("parked_firsts", rows=as_json([(gate.gate, firsts[gate.name]) for gate in gates])))
 
 
 def _move(tx: Tx, seqs: list[int]) -> None:

@@ -143,15 +143,17 @@ BEGIN
     WHERE lease.token = ANY (tokens);
     LOOP  -- One that was there may be forgotten by somebody else before it is locked: then it is made again.
         PERFORM penstock.make_gates(needed);
-        numbers := ARRAY (
-            SELECT gate.gate FROM penstock.gate WHERE gate.name = ANY (names) ORDER BY gate.gate FOR NO KEY UPDATE
-        );
+        SELECT coalesce(array_agg(locked.gate ORDER BY locked.gate), '{}'), array_agg(locked.ordered ORDER BY locked.gate)
+        INTO numbers, ordered
+        FROM (
+            SELECT gate.gate, gate.ordered FROM penstock.gate WHERE gate.name = ANY (names)
+            ORDER BY gate.gate FOR NO KEY UPDATE
+        ) AS locked;
         EXIT WHEN cardinality(numbers) = coalesce(cardinality(names), 0);
     END LOOP;
     us := penstock.moment_now(given);
     PERFORM penstock.forget_starts(numbers, us);
-    SELECT array_agg(row.free ORDER BY row.gate), array_agg(row.ordered ORDER BY row.gate) INTO rooms, ordered
-    FROM penstock.rooms(numbers) AS row;
+    rooms := ARRAY (SELECT row.free FROM penstock.rooms(numbers) AS row ORDER BY row.gate);
     IF true = ANY (ordered) THEN
         INSERT INTO penstock.ticket (name, due_at, id)
         SELECT gate.name, job.due_at, job.id
@@ -238,57 +240,62 @@ AS $$
 DECLARE
     us bigint := penstock.moment_now(given);
     most_at_once CONSTANT bigint := 1000;
-    numbers bigint[];
-    wide bigint[];
+    woken bigint[];
+    numbers bigint[] := '{}';
+    frees bigint[] := '{}';
     shared bigint[];
-    one record;
+    orgs text[];
     turns bigint := 0;
+    one record;
 BEGIN
-    numbers := ARRAY (
+    woken := ARRAY (
         SELECT gate.gate FROM penstock.gate WHERE gate.wake_at <= us
         ORDER BY gate.wake_at LIMIT 200 FOR NO KEY UPDATE SKIP LOCKED
     );
     us := penstock.moment_now(given);
-    PERFORM penstock.forget_starts(numbers, us);
-    FOR one IN SELECT row.gate, row.name FROM penstock.rooms(numbers) AS row WHERE row.ordered AND row.free > 0 LOOP
-        PERFORM penstock.let_first_through(one.gate, one.name);
+    PERFORM penstock.forget_starts(woken, us);
+    FOR one IN SELECT row.gate, row.name, row.free, row.ordered FROM penstock.rooms(woken) AS row WHERE row.free > 0 LOOP
+        IF one.ordered THEN
+            PERFORM penstock.let_first_through(one.gate, one.name);
+        ELSE
+            numbers := numbers || one.gate;
+            frees := frees || one.free;
+        END IF;
     END LOOP;
-    wide := ARRAY (SELECT row.gate FROM penstock.rooms(numbers) AS row WHERE row.free > most_at_once);
     LOOP
         WITH RECURSIVE room AS MATERIALIZED (
             SELECT row.gate, gate.last_org, least(row.free, most_at_once) - turns AS free
-            FROM penstock.rooms(CASE WHEN turns = 0 THEN numbers ELSE shared END) AS row
-            JOIN penstock.gate ON gate.gate = row.gate
-            WHERE row.free > turns AND NOT row.ordered
+            FROM unnest(numbers, frees) AS row (gate, free)
+            CROSS JOIN LATERAL (SELECT last_org FROM penstock.gate WHERE gate.gate = row.gate LIMIT 1) AS gate
+            WHERE row.free > turns AND (turns = 0 OR row.gate = ANY (shared))
         ),
         lanes AS (
-            SELECT room.gate, (SELECT min(parked.lane) FROM penstock.parked WHERE parked.gate = room.gate) AS lane
+            SELECT
+                room.gate, room.last_org, room.free,
+                (SELECT min(parked.lane) FROM penstock.parked WHERE parked.gate = room.gate) AS lane
             FROM room
             UNION ALL
-            SELECT lanes.gate, (
+            SELECT lanes.gate, lanes.last_org, lanes.free, (
                 SELECT min(parked.lane) FROM penstock.parked
                 WHERE parked.gate = lanes.gate AND parked.lane > lanes.lane
             )
             FROM lanes WHERE lanes.lane IS NOT NULL
         ),
         asked AS MATERIALIZED (
-            SELECT room.gate, lanes.lane, room.last_org, room.free, tenants.first, tenants.last
+            SELECT
+                lanes.gate, lanes.lane, lanes.last_org, lanes.free,
+                (SELECT parked.org FROM penstock.parked WHERE parked.gate = lanes.gate AND parked.lane = lanes.lane
+                ORDER BY parked.org LIMIT 1) AS first,
+                (SELECT parked.org FROM penstock.parked WHERE parked.gate = lanes.gate AND parked.lane = lanes.lane
+                ORDER BY parked.org DESC LIMIT 1) AS last
             FROM lanes
-            JOIN room ON room.gate = lanes.gate
-            CROSS JOIN LATERAL (
-                SELECT
-                    (SELECT parked.org FROM penstock.parked WHERE parked.gate = room.gate AND parked.lane = lanes.lane
-                    ORDER BY parked.org LIMIT 1) AS first,
-                    (SELECT parked.org FROM penstock.parked WHERE parked.gate = room.gate AND parked.lane = lanes.lane
-                    ORDER BY parked.org DESC LIMIT 1) AS last
-            ) AS tenants
             WHERE lanes.lane IS NOT NULL
         ),
         next AS MATERIALIZED (
-            SELECT asked.gate, row.id, row.org, asked.first < asked.last AS is_shared
+            SELECT asked.gate, row.at, row.org, asked.first < asked.last AS is_shared
             FROM asked
             CROSS JOIN LATERAL (
-                SELECT parked.id, parked.org FROM penstock.parked
+                SELECT parked.ctid AS at, parked.org FROM penstock.parked
                 WHERE parked.gate = asked.gate AND parked.lane = asked.lane
                     AND parked.org = CASE WHEN asked.first = asked.last THEN asked.first ELSE coalesce(
                         (SELECT other.org FROM penstock.parked AS other
@@ -302,28 +309,29 @@ BEGIN
             ) AS row
         ),
         opened AS (
-            DELETE FROM penstock.parked WHERE parked.id IN (SELECT next.id FROM next)
+            DELETE FROM penstock.parked WHERE parked.ctid = ANY (ARRAY (SELECT next.at FROM next))
             RETURNING parked.lane, parked.due_at, parked.id, parked.expires_at, parked.org
         ),
         ready AS (
             INSERT INTO penstock.waiting (lane, due_at, id, expires_at, org)
             SELECT opened.lane, opened.due_at, opened.id, opened.expires_at, nullif(opened.org, '') FROM opened
-        ),
-        turned AS (
-            UPDATE penstock.gate SET last_org = turn.org
-            FROM (SELECT next.gate, max(next.org) AS org FROM next WHERE next.is_shared GROUP BY next.gate) AS turn
-            WHERE gate.gate = turn.gate
         )
-        SELECT array_agg(DISTINCT next.gate) INTO shared FROM next WHERE next.is_shared;
+        SELECT array_agg(next.gate), array_agg(next.org) INTO shared, orgs FROM next WHERE next.is_shared;
+        EXIT WHEN shared IS NULL;
+        UPDATE penstock.gate SET last_org = turn.org
+        FROM unnest(shared, orgs) AS turn (gate, org)
+        WHERE gate.gate = ANY (shared) AND gate.gate = turn.gate;
         turns := turns + 1;
-        EXIT WHEN shared IS NULL OR turns >= most_at_once;
+        EXIT WHEN turns >= most_at_once;
     END LOOP;
     UPDATE penstock.gate
     SET wake_at = CASE WHEN EXISTS (SELECT 1 FROM penstock.parked WHERE parked.gate = gate.gate) THEN (
-        CASE WHEN gate.gate = ANY (wide) THEN us
+        CASE WHEN most_at_once < ANY (frees) AND gate.gate = ANY (
+            ARRAY (SELECT row.gate FROM unnest(numbers, frees) AS row (gate, free) WHERE row.free > most_at_once)
+        ) THEN us
         ELSE (SELECT min(permit.at) + gate.period FROM penstock.permit WHERE permit.gate = gate.gate) END
     ) END
-    WHERE gate.gate = ANY (numbers);
+    WHERE gate.gate = ANY (woken);
 END
 $$;
 

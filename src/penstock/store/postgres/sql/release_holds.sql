@@ -2,7 +2,7 @@
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 released AS (DELETE FROM penstock.hold WHERE token = ANY (%(tokens)s::bigint[]) RETURNING gate, token, at),
 locked AS MATERIALIZED (
-    SELECT gate FROM penstock.gate WHERE gate IN (SELECT gate FROM released) ORDER BY gate FOR NO KEY UPDATE
+    SELECT gate FROM penstock.gate WHERE gate = ANY (ARRAY (SELECT gate FROM released)) ORDER BY gate FOR NO KEY UPDATE
 ),
 unstarted AS (
     DELETE FROM penstock.permit USING released
@@ -13,8 +13,8 @@ unstarted AS (
 woken AS (
     UPDATE penstock.gate
     SET wake_at = moment.us, made = gate.made - (SELECT count(*) FROM unstarted WHERE unstarted.gate = gate.gate)
-    FROM locked CROSS JOIN moment
-    WHERE gate.gate = locked.gate
+    FROM moment
+    WHERE gate.gate = ANY (ARRAY (SELECT gate FROM locked))
     RETURNING gate.gate
 )
 SELECT (SELECT pg_notify(%(channel)s::text, '') WHERE EXISTS (SELECT 1 FROM woken))::text
