@@ -136,6 +136,7 @@ class App:
         app = cls(config.store(), **settings)
         app.config = config
         app._defaults = make_options(ttl=config["queue.ttl"])
+        app.client.use_limits(config.limits() or ())
         return app
 
     @property
@@ -344,6 +345,8 @@ class App:
 
         own = {name: value for name, value in self._own.items() if value is not None}
         checked = make_settings(**{**configured, **own, **settings})
+        if checked.limits is not None:
+            self.client.use_limits(checked.limits)
         return Worker(
             store or self._store, self.registry, self.client, checked, self._clock, self.lifespan, self._place
         )

@@ -14,10 +14,10 @@ import msgspec
 
 from penstock.domain import errors
 from penstock.domain.clock import Clock
-from penstock.domain.gates import Gate, gates_of
+from penstock.domain.gates import Gate, Limit, Wholes, fill, gates_of
 from penstock.domain.ids import IdSource, check_id
 from penstock.domain.job import FINAL, Job, State
-from penstock.domain.options import DEFAULTS, Options, check_name, make_options
+from penstock.domain.options import DEFAULTS, Options, Unique, check_name, make_options
 from penstock.domain.pauses import PauseKind
 from penstock.domain.payload import check_plain, decode_json, encode_json, from_plain
 from penstock.domain.registry import Declaration, Registry
@@ -64,6 +64,7 @@ class Client:
     def __init__(self, store: Callable[[], Store], registry: Registry, clock: Clock) -> None:
         self._store = store
         self._registry = registry
+        self._wholes = Wholes()
         self.use_clock(clock)
 
     def use_clock(self, clock: Clock) -> None:
@@ -71,6 +72,10 @@ class Client:
         self._clock = clock
         self._ids = IdSource(clock)
         self._types: tuple[float, dict[str, Options]] = (-TYPES_CACHED_SECONDS, {})
+
+    def use_limits(self, limits: Iterable[Limit]) -> None:
+        """Put new jobs of a queue or a type that the config limits as a whole under that limit."""
+        self._wholes = Wholes(limits)
 
     @property
     def store(self) -> Store:
@@ -87,7 +92,7 @@ class Client:
         """A checked call of a declared type."""
         signature = declaration.signature
         payload = signature.encode(declaration.name, signature.bind(declaration.name, args, kwargs))
-        return JobCall(payload, spec, job_id, declaration.result_type, _gates(spec, payload, declaration))
+        return _filled_call(payload, spec, job_id, declaration)
 
     def call_by_name(
         self, name: str, payload: Mapping[str, Any], given: dict[str, Any], types: dict[str, Options]
@@ -103,23 +108,24 @@ class Client:
             text = encode_json(payload, f"the payload of {name}")
             check_plain(dict(payload), f"the payload of {name}")
             options = enqueue_options(types.get(name, DEFAULTS), given)
-            spec = job_spec(name, options)
-            return JobCall(text, spec, options.job_id, None, _gates(spec, text, None))
+            return _filled_call(text, job_spec(name, options), options.job_id, None)
         text = declaration.signature.encode(name, dict(payload))
         options = enqueue_options(declaration.options, given)
-        spec = job_spec(declaration.name, options)
-        return JobCall(text, spec, options.job_id, declaration.result_type, _gates(spec, text, declaration))
+        return _filled_call(text, job_spec(declaration.name, options), options.job_id, declaration)
 
     def new_jobs(self, calls: Sequence[JobCall[Any]]) -> list[NewJob]:
         ids = self._ids.next_ids(len(calls))
         return [
-            NewJob(call.job_id or new_id, call.payload, call.spec, call.gates)
+            NewJob(call.job_id or new_id, call.payload, call.spec, self._all_gates(call))
             for call, new_id in zip(calls, ids, strict=True)
         ]
 
     def follow_up(self, call: JobCall[Any], parent: str) -> NewJob:
         spec = msgspec.structs.replace(call.spec, parent=parent)
-        return NewJob(call.job_id or self._ids.next_id(), call.payload, spec, call.gates)
+        return NewJob(call.job_id or self._ids.next_id(), call.payload, spec, self._all_gates(call))
+
+    def _all_gates(self, call: JobCall[Any]) -> tuple[Gate, ...]:
+        return call.gates + self._wholes.gates_of(call.spec.type, call.spec.queue) if self._wholes else call.gates
 
     # Enqueueing
 
@@ -291,14 +297,28 @@ class _Waiting:
         return self._pause if self._end is None else max(0.0, min(self._pause, self._end - time.monotonic()))
 
 
-def _gates(spec: JobSpec, payload: str, declaration: Declaration | None) -> tuple[Gate, ...]:
-    """The limits that the job is under, their keys filled from its payload; defaults of the handler count too."""
-    if spec.limit is None and spec.rate_limit is None:
-        return ()
+def _filled_call(payload: str, spec: JobSpec, job_id: str | None, declaration: Declaration | None) -> JobCall[Any]:
+    """The call, with its keys filled from the payload; defaults of the handler count too."""
+    result_type = None if declaration is None else declaration.result_type
+    if spec.limit is None and spec.rate_limit is None and spec.unique is None:
+        return JobCall(payload, spec, job_id, result_type)
     what = f"the payload of {spec.type}"
-    if declaration is not None:
-        payload = encode_json(declaration.signature.decode(payload), what)
-    return gates_of(spec, decode_json(payload), what)
+    text = payload if declaration is None else encode_json(declaration.signature.decode(payload), what)
+    fields = decode_json(text)
+    return JobCall(payload, _filled_unique(spec, fields, what), job_id, result_type, gates_of(spec, fields, what))
+
+
+def _filled_unique(spec: JobSpec, fields: Mapping[str, Any], what: str) -> JobSpec:
+    unique = spec.unique
+    if unique is None:
+        return spec
+    if unique.scope == "tenant" and spec.tenant is None:
+        raise errors.ConfigError(
+            f"the unique key {unique.key!r} of {spec.type} is one per tenant, and the job has none: "
+            "give it one, as in using(tenant=Tenant('acme')), or another scope"
+        )
+    key = fill(unique.key, fields, spec.tenant, what)
+    return spec if key == unique.key else msgspec.structs.replace(spec, unique=Unique(key, unique.per, unique.scope))
 
 
 def enqueue_options(base: Options, given: dict[str, Any]) -> Options:

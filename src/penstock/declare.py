@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from penstock.domain.duration import Duration, parse_duration
 from penstock.domain.errors import ConfigError
-from penstock.domain.gates import check_key
+from penstock.domain.gates import check_key, refuse_whole
 from penstock.domain.options import Options, make_options
 from penstock.domain.registry import Batching, Declaration, Runner
 from penstock.domain.signature import (
@@ -124,11 +124,14 @@ def declare_handler(
 
 
 def _options(defaults: Options, given: dict[str, Any], parameters: frozenset[str] | None) -> Options:
-    """Checked, with the keys of limits against the handler's parameters, where those are known."""
+    """Checked, with its keys against the handler's parameters, where those are known."""
     options = make_options(defaults, **given)
+    for keyed in (options.limit, options.rate_limit, options.unique):
+        if keyed is not None:
+            check_key(keyed.key, parameters)
     for limit in (options.limit, options.rate_limit):
         if limit is not None:
-            check_key(limit.key, parameters)
+            refuse_whole(limit.key)
     return options
 
 

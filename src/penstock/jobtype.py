@@ -34,6 +34,7 @@ class TypeOptions(TypedDict, total=False):
     remove_on_fail: bool | int
     tenant: Tenant | None
     tags: Iterable[str]
+    unique: Unique | None
     rate_limit: RateLimit | None
     limit: Concurrency | None
 
@@ -50,7 +51,6 @@ class EnqueueOptions(TypeOptions, total=False):
 
     delay: Duration | None
     at: datetime | None
-    unique: Unique | None
     id: str | None
 
 

@@ -42,8 +42,8 @@ from tests.contract.world import STALE_AFTER, policy_text
 from tests.worker.fakes import Answer
 
 PASSED_ON = {
-    "transaction", "atransaction", "read_signals", "list_workers", "read_types", "listen", "read_job", "list_jobs",
-    "count_jobs", "count_waiting", "read_history", "version", "list_pauses",
+    "transaction", "atransaction", "read_signals", "list_workers", "read_types", "read_limits", "listen",
+    "read_job", "list_jobs", "count_jobs", "count_waiting", "read_history", "version", "list_pauses",
     "count_open", "drain_worker", "resize_worker", "list_dead", "address", "info", "read_clock",
     "check_store", "migration_status", "migration_sql", "migrate", "close",
 }  # fmt: skip

@@ -35,7 +35,7 @@ def job_asked(job: p.NewJob) -> JobAsked:
         priority=job.spec.priority,
         tenant=job.spec.tenant.org if job.spec.tenant else None,
         max_attempts=policy.attempts,
-        unique=None if unique is None else UniqueAsked(unique.key, unique.per),
+        unique=None if unique is None else UniqueAsked(job.spec.unique_key or "", unique.per),
         key=keys.get("key"),
         rate=keys.get("rate"),
         delay=job.spec.delay,

@@ -31,11 +31,14 @@ def test_twenty_a_page_and_the_total(call: Call, app: App, dead: Dead) -> None:
 
 
 def test_filters_narrow_the_list(call: Call, app: App) -> None:
-    wanted = app.enqueue("boom", {"what": "odd one"}, tenant=Tenant("acme"), queue="q").id
+    wanted = app.enqueue("boom", {"what": "odd one"}, tenant=Tenant("acme", "eu"), queue="q", tags=["red"]).id
     other = app.enqueue("hopeless", {"what": "plain"}).id
     run_all(app)
-    for option in (["--type", "boom"], ["--queue", "q"], ["--tenant", "acme"], ["--error", "odd"]):
+    for option in (["--type", "boom"], ["--queue", "q"], ["--tenant", "acme"], ["--tenant", "acme/eu"],
+                   ["--tag", "red"], ["--error", "odd"]):  # fmt: skip
         assert letters(call, *option) == [wanted], option
+    for option in (["--tenant", "acme/us"], ["--tag", "re"]):
+        assert letters(call, *option) == [], option
     assert set(letters(call, "--before", (datetime.now(UTC) + timedelta(hours=1)).isoformat())) == {wanted, other}
     assert letters(call, "--before", "2001-01-01T00:00:00Z") == []
 
@@ -50,6 +53,9 @@ def test_filters_narrow_the_list(call: Call, app: App) -> None:
         (["retry", "7"], "not a job id"),
         (["purge", "7", "--yes"], "not a job id"),
         (["retry"], "--all"),
+        (["list", "--tenant", ""], "write acme, or acme/eu"),
+        (["retry", "--tenant", "/eu"], "write acme, or acme/eu"),
+        (["purge", "--tenant", "acme/"], "write acme, or acme/eu"),
         (["purge", "--yes"], "--all"),
         (["retry", UNKNOWN, "--type", "boom"], "exclude each other"),
         (["purge", "--all", "--type", "boom"], "exclude each other"),

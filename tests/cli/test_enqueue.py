@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from penstock import App, State, Tenant
+from penstock.domain.gates import Limit
 from tests.cli.conftest import Call, Shell, run_all
+from tests.contract.clock import FakeClock
+from tests.contract.world import World
 
 OWN_ID = str(uuid.uuid5(uuid.NAMESPACE_DNS, "example.com"))
 
@@ -20,12 +23,18 @@ def test_the_id_is_printed_and_the_job_is_stored(call: Call, app: App) -> None:
 
 def test_every_option_reaches_the_job(call: Call, app: App) -> None:
     options = ["--delay", "5m", "--priority", "7", "--queue", "mail", "--attempts", "9", "--capability", "media",
-               "--tenant", "acme/eu", "--tag", "a", "--tag", "b", "--unique", "k-1", "--ttl", "1h", "--timeout", "9s",
+               "--tenant", "acme/eu", "--tag", "a", "--tag", "b", "--unique", "k-1", "--unique-per", "1h",
+               "--unique-scope", "tenant", "--ttl", "1h", "--timeout", "9s",
                "--id", OWN_ID]  # fmt: skip
     assert call("enqueue", "greet", "{}", *options).out.strip() == OWN_ID
     job = app.get(OWN_ID).read()
     assert (job.priority, job.queue, job.max_attempts, job.capability) == (7, "mail", 9, "media")
-    assert (job.tenant, job.tags, job.keys, job.state) == (Tenant("acme", "eu"), ("a", "b"), ("k-1",), State.SCHEDULED)
+    assert (job.tenant, job.tags, job.keys, job.state) == (
+        Tenant("acme", "eu"),
+        ("a", "b"),
+        ('tenant "acme": k-1',),
+        State.SCHEDULED,
+    )
 
 
 def test_a_moment_with_its_zone_is_kept(call: Call, app: App) -> None:
@@ -91,7 +100,13 @@ def test_wrong_json_says_where(call: Call, app: App, payload: str, words: str) -
         (["--attempts", "0"], "attempts=0"),
         (["--id", "7"], "not a job id"),
         (["--queue", "a b"], "queue='a b'"),
+        (["--tenant", "/eu"], "--tenant '/eu' is not a tenant"),
+        (["--tenant", ""], "write acme, or acme/eu"),
         (["--unique", ""], "unique key ''"),
+        (["--unique", "k", "--unique-per", "often"], "unique per='often'"),
+        (["--unique", "k", "--unique-scope", "world"], "unique scope 'world' does not exist"),
+        (["--unique", "k", "--unique-scope", "tenant"], "one per tenant, and the job has none"),
+        (["--unique-per", "1h"], "give that too"),
     ],
     ids=str,
 )
@@ -114,3 +129,10 @@ def test_a_missing_store_is_not_made(call: Call, tmp_path: Path) -> None:
     assert outcome.code == 1
     assert "penstock migrate" in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_of_a_limited_queue_is_under_its_limit(call: Call, app: App) -> None:
+    """As the workers' config has it in the store, whatever is in the folder of the command."""
+    World(app.store, FakeClock()).register(limits=(Limit("key:queue:mail", 2, None),))
+    job_id = call("enqueue", "greet", "{}", "--queue", "mail").out.strip()
+    assert app.get(job_id).read().keys == ("queue:mail",)

@@ -25,10 +25,10 @@ def test_the_list_is_newest_first_and_goes_on_page_by_page(call: Call, app: App)
 
 
 def test_filters_narrow_the_list(call: Call, app: App) -> None:
-    wanted = app.enqueue("greet", {}, queue="mail", tenant=Tenant("acme"), tags=["red"]).id
-    app.enqueue("boom", {}, delay="1h")
-    for option in (["--type", "greet"], ["--queue", "mail"], ["--tenant", "acme"], ["--tag", "red"],
-                   ["--state", "pending"], ["--state", "waiting, running"]):  # fmt: skip
+    wanted = app.enqueue("greet", {}, queue="mail", tenant=Tenant("acme", "eu"), tags=["red"]).id
+    app.enqueue("boom", {}, delay="1h", tenant=Tenant("other"))
+    for option in (["--type", "greet"], ["--queue", "mail"], ["--tenant", "acme"], ["--tenant", "acme/eu"],
+                   ["--tag", "red"], ["--state", "pending"], ["--state", "waiting, running"]):  # fmt: skip
         assert [job["id"] for job in call("jobs", "list", *option, "--json").json["jobs"]] == [wanted], option
     assert len(call("jobs", "list", "--state", "pending,delayed", "--json").json["jobs"]) == 2
 

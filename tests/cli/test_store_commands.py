@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock import App, PenstockError
+from penstock import App, PenstockError, Tenant
 from tests.cli.conftest import Call, Shell, run_all
 
 ON_A_STORE = [
@@ -16,6 +16,22 @@ ON_A_STORE = [
     ["jobs", "show", "01980000-0000-7000-8000-000000000000"], ["dead", "purge", "--all", "--yes"],
 ]  # fmt: skip
 STORE = ("--store", "sqlite:///jobs.db")
+
+
+def test_counts_by_tenant_and_of_one(call: Call, app: App) -> None:
+    app.enqueue("greet", {}, tenant=Tenant("acme", "eu"), tags=["red"])
+    app.enqueue("greet", {}, tenant=Tenant("acme", "us"), delay="1h")
+    app.enqueue("greet", {})
+    counted = call("counts", "--by", "tenant", "--json").json
+    assert {name: (states["pending"], states["scheduled"]) for name, states in counted["counts"].items()} == {
+        "acme": (1, 1),
+        "-": (1, 0),
+    }
+    for option in (["--tenant", "acme/eu"], ["--tag", "red"], ["--tenant", "acme", "--tag", "red", "--type", "greet"]):
+        assert call("counts", *option, "--json").json["total"] == 1, option
+    assert call("counts", "--by", "queue", "--tenant", "acme", "--json").json["counts"]["default"]["scheduled"] == 1
+    assert "acme" in call("counts", "--by", "tenant").out
+    assert "write acme, or acme/eu" in call("counts", "--tenant", "/").err
 
 
 def test_counts_by_state_type_and_queue(call: Call, app: App) -> None:
@@ -55,7 +71,7 @@ def test_migrate_makes_a_store_and_says_what_it_did(call: Call, tmp_path: Path) 
 def test_the_status_says_what_is_pending_and_tells_it_with_its_code(call: Call, tmp_path: Path) -> None:
     missing = call("migrate", "--status")
     assert (missing.code, missing.err) == (1, "")
-    assert "version  0, the latest is 5\npending  0001_initial\n" in missing.out
+    assert "version  0, the latest is 7\npending  0001_initial\n" in missing.out
     assert list(tmp_path.iterdir()) == []
     assert call("migrate").code == 0
     there = call("migrate", "--status")

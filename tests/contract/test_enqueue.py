@@ -1,4 +1,4 @@
-"""Storing jobs: all or nothing, at most one per id and per unique key, due when they say."""
+"""Storing jobs: all or nothing, at most one per id, due when they say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.errors import PenstockError
-from penstock.domain.job import Event, State
+from penstock.domain.job import State
 from penstock.domain.options import Resources, Tenant, Unique
 from penstock.store.params import Enqueued
 from tests.contract.conftest import OpenAgain
@@ -103,67 +103,6 @@ def test_sending_again_does_not_revive_a_job_that_has_moved_on(world: World, ses
     assert world.enqueue(job) == [Enqueued(job.id, False)]
     assert world.state(job.id) is State.COMPLETED
     assert world.claim(session) == []
-
-
-# Unique keys
-
-
-def test_a_unique_key_answers_the_job_that_holds_it(world: World, open_again: OpenAgain) -> None:
-    first = world.add(unique=Unique("key"))
-    other = world.new_job(unique=Unique("other"))
-    second = world.new_job(unique=Unique("key"))
-    assert open_again().enqueue(second, other) == [Enqueued(first, False), Enqueued(other.id, True)]
-    assert world.find(second.id) is None
-
-
-def test_a_unique_key_twice_in_one_call_is_one_job(world: World) -> None:
-    first, second = world.new_job(unique=Unique("key")), world.new_job(unique=Unique("key"))
-    assert world.enqueue(first, second) == [Enqueued(first.id, True), Enqueued(first.id, False)]
-    assert world.list_ids() == [first.id]
-
-
-def test_without_a_period_a_job_holds_its_key_until_it_ends(world: World, session: int) -> None:
-    first = world.add(unique=Unique("key"), delay=5.0)
-
-    def held() -> bool:
-        return world.enqueue(world.new_job(unique=Unique("key"))) == [Enqueued(first, False)]
-
-    assert held()
-    world.clock.advance(5)
-    assert held()
-    claim = world.claim_one(session)
-    assert held()
-    world.start(claim)
-    assert held()
-    world.end(claim, Event.BACK_OFF, delay=1.0)
-    assert held()
-    world.clock.advance(1)
-    world.complete(world.claim_one(session))
-    assert not held()
-
-
-@pytest.mark.parametrize("ending", [Event.COMPLETE, Event.FAIL, Event.CANCEL])
-@pytest.mark.parametrize("keep", [True, False])
-def test_every_ending_frees_the_key(world: World, session: int, ending: Event, keep: bool) -> None:
-    world.add(unique=Unique("key"))
-    claim = world.claim_one(session)
-    if ending is Event.COMPLETE:
-        world.complete(claim, keep=keep)
-    else:
-        world.end(claim, ending, keep=keep)
-    again = world.new_job(unique=Unique("key"))
-    assert world.enqueue(again) == [Enqueued(again.id, True)]
-
-
-@pytest.mark.parametrize("keep", [True, False])
-def test_with_a_period_the_key_is_held_beyond_the_end_of_its_job(world: World, session: int, keep: bool) -> None:
-    first = world.add(unique=Unique("key", per=60))
-    world.complete(world.claim_one(session), keep=keep)
-    world.clock.advance(59)
-    assert world.enqueue(world.new_job(unique=Unique("key", per=60))) == [Enqueued(first, False)]
-    world.clock.advance(2)
-    later = world.new_job(unique=Unique("key", per=60))
-    assert world.enqueue(later) == [Enqueued(later.id, True)]
 
 
 # When it is due

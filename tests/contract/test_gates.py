@@ -266,6 +266,28 @@ def test_what_the_config_says_wins_over_the_code(world: World, session: int) -> 
     assert len(world.claim(session)) == 1
 
 
+def test_the_config_has_the_last_word_on_jobs_at_once_too(world: World, session: int) -> None:
+    limits = (Limit("key:store:{id}", 2, None), Limit("rate:api", 3, MICROSECONDS))
+    world.register("other", limits=limits)
+    assert world.store.read_limits().wait() == list(limits)
+    add(world, key("store:7", 1, "store:{id}"), count=4)
+    assert len(world.claim(session)) == 2
+    world.register("third", limits=())
+    assert world.store.read_limits().wait() == []
+
+
+def test_a_retry_of_a_dead_letter_passes_the_limits_of_its_queue_and_type(world: World, session: int) -> None:
+    world.register("other", limits=(Limit("key:queue:mail", 1, None), Limit("rate:type:task", 5, MICROSECONDS)))
+    dead = world.add_dead(session, queue="mail")
+    new_id = world.new_id()
+    world.store.retry_dead(p.RetryDead(filter=p.DeadFilter(ids=(dead,)), new_ids=[new_id])).wait()
+    assert world.read(new_id).keys == ("type:task", "queue:mail")
+    (held,) = world.claim(session)
+    assert held.id == new_id
+    add(world, key("queue:mail"), queue="mail")
+    assert world.claim(session) == []
+
+
 def test_a_job_that_is_in_a_call_twice_is_one_job(world: World, session: int) -> None:
     one, other = (msgspec.structs.replace(world.new_job(), gates=(key("a"),)) for _ in range(2))
     assert [new.created for new in world.enqueue(one, one, other, other)] == [True, False, True, False]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from penstock.domain.clock import from_us
+from penstock.domain.gates import Gate
 from penstock.domain.job import FINAL, ErrorInfo, Event, State
 from penstock.domain.options import Tenant
-from penstock.store.params import Count, History, ListJobs
+from penstock.store.params import Count, CountJobs, History, ListJobs
 from tests.contract.conftest import OpenAgain
 from tests.contract.world import World, error_text
 
@@ -98,10 +102,46 @@ def test_filters(world: World) -> None:
     assert world.list_ids(type="mail") == [other, mail]
     assert world.list_ids(queue="slow") == [mail]
     assert world.list_ids(tenant="acme") == [mail]
+    assert world.list_ids(tenant="acme", workspace="eu") == [mail]
+    assert world.list_ids(tenant="acme", workspace="us") == world.list_ids(tenant="eu") == []
     assert world.list_ids(tag="red") == [mail]
+    assert world.list_ids(tag="red", tenant="other") == []
     assert world.list_ids(type="mail", queue="default") == [other]
     assert world.list_ids(type="nothing") == []
     assert world.list_ids() == [other, mail, plain]
+
+
+def test_counts_of_some_tenants_and_tags(world: World, session: int) -> None:
+    acme, other = Tenant("acme", "eu"), Tenant("other")
+    fields: dict[str, Any]
+    for fields in ({}, {"tenant": acme}, {"tenant": other, "tags": ("red",)}, {"tenant": acme, "type": "mail"}):
+        world.add(**fields)
+    world.complete(world.claim_one(session))
+    world.start(world.claim_one(session))
+    world.claim_one(session)
+    world.add(tenant=acme, delay=60.0, tags=("red",))
+
+    def counted(**filter: Any) -> set[tuple[Any, ...]]:
+        found = world.store.count_jobs(CountJobs(**filter)).wait()
+        return {(count.type, count.tenant, count.state, count.jobs) for count in found}
+
+    of_acme = {("task", "acme", State.RUNNING, 1), ("mail", "acme", State.PENDING, 1),
+               ("task", "acme", State.SCHEDULED, 1)}  # fmt: skip
+    of_other = {("task", "other", State.CLAIMED, 1)}
+    assert counted(tenant="acme") == counted(tenant="acme", workspace="eu") == of_acme
+    assert counted(by_tenant=True) == of_acme | of_other | {("task", None, State.COMPLETED, 1)}
+    assert counted(tag="red") == of_other | {("task", "acme", State.SCHEDULED, 1)}
+    assert counted(tenant="acme", type="mail", queue="default") == {("mail", "acme", State.PENDING, 1)}
+    assert counted(tenant="acme", workspace="us") == counted(tag="reddish") == set()
+
+
+def test_blocked_jobs_of_a_tenant_are_counted(world: World, session: int) -> None:
+    job = world.new_job(tenant=Tenant("acme"))
+    gates = (Gate("key:a", 1, None, "key:a"),)
+    world.enqueue(*(msgspec.structs.replace(job, id=world.new_id(), gates=gates) for _ in range(3)))
+    world.claim(session)
+    found = world.store.count_jobs(CountJobs(tenant="acme")).wait()
+    assert {count.state: count.jobs for count in found} == {State.CLAIMED: 1, State.BLOCKED: 2}
 
 
 def test_the_version_if_there_is_one_changes_when_anyone_commits(world: World, open_again: OpenAgain) -> None:

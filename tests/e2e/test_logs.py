@@ -23,7 +23,7 @@ FLAGS = ("--burst", "--log-format", "json", "--log-level", "debug")
 
 
 def test_every_line_is_an_object_and_the_story_of_each_job_is_told(app: App, supervised: Supervised) -> None:
-    greet = app.enqueue("greet", {"name": "ada"}, queue="mail", tenant=Tenant("acme"))
+    greet = app.enqueue("greet", {"name": "ada"}, queue="mail", tenant=Tenant("acme", "eu"), tags=["a", "b"])
     boom = app.enqueue("boom", attempts=2, backoff=Fixed(0))
     workers = supervised.start(HANDLERS, *FLAGS, "--processes", "2")
     assert workers.wait() == 0, workers.output
@@ -39,11 +39,14 @@ def test_every_line_is_an_object_and_the_story_of_each_job_is_told(app: App, sup
     said, completed = story[2], story[3]
     assert (said["message"], said["step"], said["type"], said["attempt"]) == ("half\nway", 1, "greet", 1)
     assert said["odd"].startswith("<object object")
-    assert (completed["queue"], completed["tenant"], completed["attempt"]) == ("mail", "acme", 1)
+    for line in story:
+        assert (line["queue"], line["attempt"]) == ("mail", 1)
+        assert (line["tenant"], line["workspace"], line["tags"]) == ("acme", "eu", ["a", "b"])
     assert completed["duration_ms"] >= 0
     started = {line["worker_id"] for line in lines if line.get("event") == "worker.started"}
     assert completed["worker_id"] in started
     failures = [line for line in lines if line.get("job_id") == boom.id and line["level"] == "error"]
+    assert not {"tenant", "workspace", "tags"} & set.union(*map(set, failures))
     assert [(line["event"], line["error"]) for line in failures] == [
         ("job.failed", {"type": "ValueError", "message": "no\nway"}),
         ("job.dead", {"type": "ValueError", "message": "no\nway"}),

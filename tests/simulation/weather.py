@@ -14,7 +14,7 @@ HEARTBEAT_SECONDS = 0.5
 STALE_SECONDS = 3 * HEARTBEAT_SECONDS
 
 READS = frozenset({
-    "read_signals", "list_workers", "read_types", "read_job", "list_jobs", "count_jobs", "count_waiting",
+    "read_signals", "list_workers", "read_types", "read_limits", "read_job", "list_jobs", "count_jobs", "count_waiting",
     "read_history", "list_pauses", "count_open", "list_dead", "read_clock", "check_store",
 })  # fmt: skip
 REPEATABLE = frozenset({"enqueue_jobs", "finish_jobs", "heartbeat_worker"})

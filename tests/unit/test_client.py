@@ -115,6 +115,37 @@ def test_ids_and_unique_keys(app: App) -> None:
     assert (other.id, other.created) == (holder.id, False)
 
 
+def test_a_unique_key_on_the_type_is_filled_from_the_payload(app: App) -> None:
+    @app.job(unique=Unique("store:{store_id}:{page}", per="1h", scope="type"))
+    def sync(store_id: int, page: int = 1) -> None: ...
+
+    first, again, other = app.enqueue_many([sync.bind(7), sync.bind(7, page=1), sync.bind(8)])
+    assert (again.id, again.created, other.created) == (first.id, False, True)
+    assert first.read().keys == ('type "sync": store:7:1',)
+    assert app.enqueue("sync", {"store_id": 7}).id == first.id
+    assert sync.using(unique=None).enqueue(7).created
+
+
+def test_unique_keys_that_cannot_be_filled(app: App) -> None:
+    with pytest.raises(errors.ConfigError, match=r"names \{store\}, which the handler does not have.*store_id"):
+
+        @app.job(unique=Unique("store:{store}"))
+        def sync(store_id: int) -> None: ...
+
+    with pytest.raises(errors.PayloadError, match=r"has no usable value for \{store_id\}"):
+        app.enqueue("mail", {"to": "a"}, unique=Unique("store:{store_id}"))
+    with pytest.raises(
+        errors.ConfigError, match=r"'k' of mail is one per tenant, and the job has none: .*using\(tenant"
+    ):
+        app.enqueue("mail", {}, unique=Unique("k", scope="tenant"))
+
+
+def test_a_unique_key_per_tenant(app: App) -> None:
+    unique = Unique("k", scope="tenant")
+    first, other, again = (app.enqueue("mail", {}, unique=unique, tenant=Tenant(org)) for org in ("a", "b", "a"))
+    assert (first.created, other.created, again.created, again.id) == (True, True, False, first.id)
+
+
 def test_the_policy_is_stored_only_where_it_differs(app: App, world: World) -> None:
     session = world.register()
     app.enqueue("plain", {})

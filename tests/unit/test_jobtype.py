@@ -96,6 +96,8 @@ def test_the_keys_of_limits_are_filled_from_the_payload_and_its_defaults(app: Ap
         ("store:{store!r}", "between braces stands a name"),
         ("store:{store:>9}", "between braces stands a name"),
         ("", "1 to 200 characters"),
+        ("queue:{store}", "queue:NAME in the config limits a whole queue; in the code give it another"),
+        ("type:crawl", "type:NAME in the config limits a whole type; in the code give it another, such as 'crawl'"),
     ],
 )
 def test_keys_that_cannot_be_filled_are_refused_at_the_declaration(app: App, key: str, wrong: str) -> None:
@@ -105,6 +107,16 @@ def test_keys_that_cannot_be_filled_are_refused_at_the_declaration(app: App, key
         app.job(limit=Concurrency(key, 1))(crawl)
     with pytest.raises(ConfigError, match=wrong):
         app.job(rate_limit=RateLimit(key, 1))(crawl)
+
+
+def test_keys_may_be_called_queue_or_type(app: App) -> None:
+    job = app.enqueue("crawl", {"id": 7}, limit=Concurrency("queue", 1), rate_limit=RateLimit("types:{id}", 5))
+    assert job.read().keys == ("queue", "types:7")
+
+
+def test_a_key_that_looks_like_a_queue_once_it_is_filled_is_refused(app: App) -> None:
+    with pytest.raises(ConfigError, match=r"the key 'queue:7' of a limit is not possible"):
+        app.enqueue("crawl", {"what": "queue", "id": 7}, limit=Concurrency("{what}:{id}", 1))
 
 
 def test_a_payload_without_a_value_for_the_key_is_refused_at_the_enqueue(app: App) -> None:

@@ -15,7 +15,7 @@ COMMANDS = {
     "enqueue": ("penstock.cli.enqueue", "enqueue", "Enqueue a job by name and print its id."),
     "jobs": ("penstock.cli.jobs", "jobs", "Look at jobs, follow them, cancel them, retry them."),
     "dead": ("penstock.cli.dead", "dead", "Dead letters: jobs that will not be tried again by themselves."),
-    "counts": ("penstock.cli.counts", "counts", "Count the jobs by state, and by type or queue."),
+    "counts": ("penstock.cli.counts", "counts", "Count the jobs by state, and by type, queue or tenant."),
     "queues": ("penstock.cli.queues", "queues", "List the queues, pause, resume and drain them."),
     "workers": ("penstock.cli.workers", "workers", "List the workers, drain and resize them."),
     "recover": ("penstock.cli.recover", "recover", "Take back the jobs of workers that were silent for too long."),

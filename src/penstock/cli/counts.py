@@ -8,35 +8,49 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.options import AsJson, QueueFilter, StoreUrl, TagFilter, TenantFilter, TypeFilter
 
 if TYPE_CHECKING:
     from penstock.store.params import Count
+
+
+NOBODY = "-"
+"""Stands for the tenant of jobs without one."""
 
 
 class By(StrEnum):
     STATE = "state"
     TYPE = "type"
     QUEUE = "queue"
+    TENANT = "tenant"
 
 
 @guarded
 def counts(
     by: Annotated[By, typer.Option("--by", help="What to count by.")] = By.STATE,
+    type: TypeFilter = None,
+    queue: QueueFilter = None,
+    tenant: TenantFilter = None,
+    tag: TagFilter = None,
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
-    """Count the jobs by state, and by type or queue.
+    """Count the jobs by state, and by type, queue or tenant.
 
     \b
     penstock counts --store sqlite:///jobs.db
     penstock counts --by type --json
+    penstock counts --by tenant
+    penstock counts --by queue --tenant acme --tag import
     """
     from penstock.cli.output import print_json
     from penstock.cli.storage import existing_store
+    from penstock.cli.tenants import tenant_filter
+    from penstock.store.params import CountJobs
 
+    wanted = CountJobs(type=type, queue=queue, **tenant_filter(tenant), tag=tag, by_tenant=by is By.TENANT)
     with existing_store(store) as opened:
-        found = opened.count_jobs().wait()
+        found = opened.count_jobs(wanted).wait()
         address = opened.info.address
     total = sum(count.jobs for count in found)
     if as_json:
@@ -62,7 +76,7 @@ def by_state(found: list[Count]) -> dict[str, int]:
 def _groups(found: list[Count], by: By) -> dict[str, dict[str, int]]:
     groups: dict[str, list[Count]] = {}
     for count in found:
-        groups.setdefault(count.type if by is By.TYPE else count.queue, []).append(count)
+        groups.setdefault(getattr(count, by.value) or NOBODY, []).append(count)
     return {name: by_state(groups[name]) for name in sorted(groups)}
 
 

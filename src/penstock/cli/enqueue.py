@@ -34,7 +34,16 @@ def enqueue(
     ttl: Annotated[str | None, typer.Option("--ttl", metavar="D", help="Expire if not begun by then.")] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", metavar="ORG[/WORKSPACE]")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")] = None,
-    unique: Annotated[str | None, typer.Option("--unique", metavar="KEY", help="At most one job of this key.")] = None,
+    unique: Annotated[
+        str | None, typer.Option("--unique", metavar="KEY", help="Nothing new while a job with this key has not ended.")
+    ] = None,
+    unique_per: Annotated[
+        str | None, typer.Option("--unique-per", metavar="D", help="Instead: for this long after an enqueue.")
+    ] = None,
+    unique_scope: Annotated[
+        str | None,
+        typer.Option("--unique-scope", metavar="WORD", help="Unique among all (default), its type, queue or tenant."),
+    ] = None,
     job_id: Annotated[
         str | None, typer.Option("--id", metavar="UUID", help="Your own id: sending it twice makes one job.")
     ] = None,
@@ -46,6 +55,7 @@ def enqueue(
     \b
     penstock enqueue send_email '{"to": "a@b.c"}' --store sqlite:///jobs.db
     penstock enqueue send_email '{"to": "a@b.c"}' --delay 5m --priority 10
+    penstock enqueue send_email '{"to": "a@b.c"}' --unique welcome:7 --unique-per 1h
     cat payload.json | penstock enqueue import_orders -
     """
     from penstock.cli.storage import existing_store
@@ -53,34 +63,43 @@ def enqueue(
     arguments = parse_payload(sys.stdin.read() if payload == "-" else payload)
     given = {"delay": delay, "priority": priority, "queue": queue, "capability": capability, "attempts": attempts,
              "timeout": timeout, "ttl": ttl, "id": job_id}  # fmt: skip
-    options = {key: value for key, value in given.items() if value is not None} | _built(at, tenant, tag, unique)
+    options = {key: value for key, value in given.items() if value is not None} | _built(at, tenant, tag)
+    options |= _unique(unique, unique_per, unique_scope)
     with existing_store(store) as opened:
         handle, known = _store_job(opened, name, arguments, options)
         _report(handle, name, known, as_json)
 
 
-def _built(at: str | None, tenant: str | None, tags: list[str] | None, unique: str | None) -> dict[str, Any]:
+def _built(at: str | None, tenant: str | None, tags: list[str] | None) -> dict[str, Any]:
     """Options that are values of their own."""
     from penstock.cli.moments import parse_moment
-    from penstock.domain.options import Tenant, Unique
+    from penstock.cli.tenants import parse_tenant
 
     options: dict[str, Any] = {}
     if at is not None:
         options["at"] = parse_moment(at, "--at")
     if tenant is not None:
-        org, _, workspace = tenant.partition("/")
-        options["tenant"] = Tenant(org, workspace or None)
+        options["tenant"] = parse_tenant(tenant)
     if tags:
         options["tags"] = tags
-    if unique is not None:
-        options["unique"] = Unique(unique)
     return options
+
+
+def _unique(key: str | None, per: str | None, scope: Any) -> dict[str, Any]:
+    from penstock.domain.options import Unique
+
+    if key is not None:
+        return {"unique": Unique(key, per, scope or "all")}
+    if per is not None or scope is not None:
+        raise ConfigError("--unique-per and --unique-scope say more of --unique KEY: give that too")
+    return {}
 
 
 def _store_job(store: Store, name: str, payload: dict[str, Any], options: Any) -> tuple[JobHandle[Any], bool]:
     from penstock.app import App
 
     app = App(store)
+    app.client.use_limits(store.read_limits().wait())
     handle = app.enqueue(name, payload, **options)
     return handle, name in app.client.types
 

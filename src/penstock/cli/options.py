@@ -31,7 +31,10 @@ Target = Annotated[
 ]
 TypeFilter = Annotated[str | None, typer.Option("--type", metavar="NAME", help="Only jobs of this type.")]
 QueueFilter = Annotated[str | None, typer.Option("--queue", metavar="NAME", help="Only jobs in this queue.")]
-TenantFilter = Annotated[str | None, typer.Option("--tenant", metavar="ORG", help="Only jobs of this tenant.")]
+TenantFilter = Annotated[
+    str | None, typer.Option("--tenant", metavar="ORG[/WORKSPACE]", help="Only jobs of this tenant.")
+]
+TagFilter = Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only jobs with this tag.")]
 ErrorFilter = Annotated[
     str | None, typer.Option("--error", metavar="TEXT", help="Only those whose error contains this.")
 ]

@@ -8,7 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.config.rates import EXAMPLE, read_rates, show_rates
+from penstock.config.limits import (
+    CONCURRENCY_EXAMPLE,
+    RATE_EXAMPLE,
+    read_concurrency,
+    read_rates,
+    show_concurrency,
+    show_rates,
+)
 from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
 from penstock.domain.turns import show_weights
@@ -97,5 +104,6 @@ NUMBER = Kind("number", "4 or 0.5", _number, "{:g}".format)
 SIZE = size(parse_size)
 SWITCH = Kind("true or false", "true", _switch, lambda value: str(value).lower())
 DURATION = duration(parse_duration)
-RATES = Kind("rates", EXAMPLE, read_rates, show_rates, table=True)
+RATES = Kind("rates", RATE_EXAMPLE, read_rates, show_rates, table=True)
+CONCURRENCY = Kind("limits", CONCURRENCY_EXAMPLE, read_concurrency, show_concurrency, table=True)
 WEIGHTS = Kind("weights", "acme=3", CHECKS["tenant_weights"], show_weights, table=True)

@@ -24,7 +24,8 @@ from penstock.config.keys import (
 )
 from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
-from penstock.domain.options import RateLimit, Resources
+from penstock.domain.gates import Limit, limit_of
+from penstock.domain.options import Concurrency, RateLimit, Resources
 from penstock.observe.health import Limits
 from penstock.worker.health_address import OFF
 
@@ -86,7 +87,7 @@ class Config:
             "leader_lease": self["coordinator.lease"],
             "ageing": self["queue.ageing"],
             "failing_queues": self["queue.fail_without_worker"],
-            "rate_limits": self._rate_limits(),
+            "limits": self.limits(),
             "tenant_weights": self["tenant_weights"],
             "health": self["worker.health"] or OFF,
             "health_limits": self.health_limits(),
@@ -100,10 +101,13 @@ class Config:
             min_workers=self["health.min_workers"], dead_letter_threshold=self["health.dead_letter_threshold"]
         )
 
-    def _rate_limits(self) -> tuple[RateLimit, ...] | None:
+    def limits(self) -> tuple[Limit, ...] | None:
         """None where there is no config at all: then it has no say in what others have set."""
-        found: tuple[RateLimit, ...] | None = self["rate_limits"]
-        return () if found is None and self.file is not None else found
+        rates: tuple[RateLimit, ...] | None = self["rate_limits"]
+        at_once: tuple[Concurrency, ...] | None = self["concurrency_limits"]
+        if rates is None and at_once is None and self.file is None:
+            return None
+        return (*map(limit_of, at_once or ()), *map(limit_of, rates or ()))
 
     def _resources(self) -> Resources | None:
         has = {name: self[f"worker.resources.{name}"] for name in ("cpu", "memory", "gpu")}

@@ -7,7 +7,7 @@ the payload, {tenant} or {tenant.workspace}. What is stored with a job is the fi
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -18,6 +18,8 @@ from penstock.domain.errors import ConfigError, PayloadError
 from penstock.domain.options import NAME_LENGTH_MAX, Concurrency, RateLimit, Tenant
 
 _formatter = string.Formatter()
+
+WHOLE = ("queue", "type")
 
 
 class Gate(msgspec.Struct, frozen=True, array_like=True):
@@ -51,10 +53,41 @@ class Limit(msgspec.Struct, frozen=True, array_like=True):
     most: int
     period: int | None
 
+    @property
+    def key(self) -> str:
+        return self.origin.partition(":")[2]
 
-def limit_of(rate: RateLimit) -> Limit:
-    """A rate limit of the config as the store keeps it."""
-    return Limit(f"rate:{rate.key}", rate.requests, int(rate.per * MICROSECONDS))
+
+def limit_of(limit: Concurrency | RateLimit) -> Limit:
+    """A limit of the config as the store keeps it."""
+    if isinstance(limit, Concurrency):
+        return Limit(f"key:{limit.key}", limit.limit, None)
+    return Limit(f"rate:{limit.key}", limit.requests, int(limit.per * MICROSECONDS))
+
+
+def whole_of(key: str) -> tuple[str, str]:
+    """The kind and the name of what a key of the config limits as a whole, such as queue:mail; else nothing."""
+    kind, colon, name = key.partition(":")
+    return (kind, name) if colon and kind in WHOLE else ("", "")
+
+
+class Wholes:
+    """The limits of whole queues and types, by what they limit."""
+
+    def __init__(self, limits: Iterable[Limit] = ()) -> None:
+        self._gates: dict[tuple[str, str], tuple[Gate, ...]] = {}
+        for limit in limits:
+            what = whole_of(limit.key)
+            if what[0]:
+                gate = Gate(limit.origin, limit.most, limit.period, limit.origin)
+                self._gates[what] = (*self._gates.get(what, ()), gate)
+
+    def __bool__(self) -> bool:
+        return bool(self._gates)
+
+    def gates_of(self, type: str, queue: str) -> tuple[Gate, ...]:
+        """What a job of this type in this queue has to pass beside its own."""
+        return self._gates.get(("type", type), ()) + self._gates.get(("queue", queue), ())
 
 
 class Limited(Protocol):
@@ -72,14 +105,30 @@ def gates_of(options: Limited, payload: Mapping[str, Any], what: str) -> tuple[G
     """The gates of one job. A field that the payload does not have is an error that names it."""
     found: list[Gate] = []
     if options.limit is not None:
-        name = fill(options.limit.key, payload, options.tenant, what)
+        name = _fill_limit(options.limit.key, payload, options.tenant, what)
         limit = options.limit
         found.append(Gate(f"key:{name}", limit.limit, None, f"key:{limit.key}", limit.ordered))
     if options.rate_limit is not None:
         rate = options.rate_limit
-        name = fill(rate.key, payload, options.tenant, what)
+        name = _fill_limit(rate.key, payload, options.tenant, what)
         found.append(Gate(f"rate:{name}", rate.requests, int(rate.per * MICROSECONDS), f"rate:{rate.key}"))
     return tuple(found)
+
+
+def _fill_limit(key: str, payload: Mapping[str, Any], tenant: Tenant | None, what: str) -> str:
+    filled = fill(key, payload, tenant, what)
+    refuse_whole(filled)
+    return filled
+
+
+def refuse_whole(key: str) -> None:
+    """In code such a key would be taken for what the config says of a whole queue or type."""
+    kind, name = whole_of(key)
+    if kind:
+        raise ConfigError(
+            f"the key {key!r} of a limit is not possible: {kind}:NAME in the config limits a whole {kind}; "
+            f"in the code give it another, such as {name or kind!r}"
+        )
 
 
 def fields_of(key: str) -> Iterator[str]:
@@ -112,6 +161,7 @@ def check_key(key: str, known: frozenset[str] | None) -> None:
 
 
 def fill(key: str, payload: Mapping[str, Any], tenant: Tenant | None, what: str) -> str:
+    """The key with the values of one job."""
     values = {field: _text(_look_up(field, payload, tenant), field, key, what) for field in fields_of(key)}
     filled = key if not values else "".join(
         literal + (values[field] if field is not None else "") for literal, field, _, _ in _formatter.parse(key)

@@ -70,21 +70,42 @@ class Resources:
 NO_RESOURCES = Resources()
 
 
+PERIODS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
+
+
+def _period(per: Duration, name: str) -> float:
+    """A word for one of it, or a duration."""
+    return PERIODS[per] if isinstance(per, str) and per in PERIODS else parse_duration(per, name)
+
+
+UniqueScope = Literal["all", "type", "queue", "tenant"]
+UNIQUE_SCOPES = ("all", "type", "queue", "tenant")
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Unique:
-    """At most one job per key: within `per` of its enqueue if that is given, else until it has ended."""
+    """At most one job per key: within `per` of its enqueue if that is given, else until it has ended.
+
+    `scope` is what the key is unique among: all jobs of the store, or those of the same type, queue or tenant.
+    """
 
     key: str
     per: float | None = None
+    scope: UniqueScope = "all"
 
-    def __init__(self, key: str, per: Duration | None = None) -> None:
+    def __init__(self, key: str, per: Duration | None = None, scope: UniqueScope = "all") -> None:
         if not isinstance(key, str) or not key or len(key) > NAME_LENGTH_MAX:
             raise ConfigError(f"unique key {key!r} is not possible: a text of 1 to {NAME_LENGTH_MAX} characters")
+        seconds = None if per is None else _period(per, "unique per")
+        if seconds == 0:
+            raise ConfigError(
+                f"unique per {per!r} is not possible: more than zero, or None for until the job has ended"
+            )
+        if scope not in UNIQUE_SCOPES:
+            raise ConfigError(f"unique scope {scope!r} does not exist; use one of: {', '.join(UNIQUE_SCOPES)}")
         object.__setattr__(self, "key", key)
-        object.__setattr__(self, "per", None if per is None else parse_duration(per, "unique per"))
-
-
-PERIODS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
+        object.__setattr__(self, "per", seconds)
+        object.__setattr__(self, "scope", scope)
 
 
 def _check_limit_key(key: object) -> None:
@@ -105,7 +126,7 @@ class RateLimit:
 
     def __init__(self, key: str, requests: int, per: Duration = "second") -> None:
         _check_limit_key(key)
-        seconds = PERIODS[per] if isinstance(per, str) and per in PERIODS else parse_duration(per, "rate limit per")
+        seconds = _period(per, "rate limit per")
         if not isinstance(requests, int) or isinstance(requests, bool) or requests < 1 or seconds <= 0:
             raise ConfigError(
                 f"rate limit {key!r} of {requests!r} per {per!r} is not possible: both must be above zero"
@@ -312,6 +333,14 @@ def _one_of(kind: type, example: str) -> Any:
     return check
 
 
+def _tenant(value: object, name: str) -> Tenant | None:
+    tenant: Tenant | None = _one_of(Tenant, "Tenant('acme', 'eu')")(value, name)
+    for part in () if tenant is None else (tenant.org, tenant.workspace or tenant.org):
+        if not isinstance(part, str) or not 0 < len(part) <= NAME_LENGTH_MAX:
+            raise ConfigError(f"{name}={value!r} is not possible: texts of 1 to {NAME_LENGTH_MAX} characters")
+    return tenant
+
+
 def _job_id(value: object, name: str) -> str | None:
     from penstock.domain.ids import check_id
 
@@ -331,7 +360,7 @@ _CHECKS: dict[str, Any] = {
     "no_worker": _no_worker,
     "worker_concurrency": _worker_concurrency,
     "resources": _one_of(Resources, "Resources(cpu=4, memory='8Gi')"),
-    "tenant": _one_of(Tenant, "Tenant('acme', 'eu')"),
+    "tenant": _tenant,
     "tags": _tags,
     "unique": _one_of(Unique, "Unique('welcome:7', per='1h')"),
     "rate_limit": _one_of(RateLimit, "RateLimit('stripe_api', 100, per='second')"),

@@ -17,10 +17,13 @@ import io
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from penstock.domain.errors import ConfigError
 from penstock.observe.formats import Json, Text, colourful
+
+if TYPE_CHECKING:
+    from penstock.store.params import Claim
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
@@ -32,6 +35,13 @@ configured: tuple[str, str] | None = None
 def fields(event: str, **values: Any) -> dict[str, Any]:
     """The `extra` of a record about an event. A value of None is left out."""
     return {"event": event, **{name: value for name, value in values.items() if value is not None}}
+
+
+def job_fields(job: Claim) -> dict[str, Any]:
+    """What every record about a job carries. None is what it does not have."""
+    org, workspace = (job.tenant.org, job.tenant.workspace) if job.tenant else (None, None)
+    return {"job_id": job.id, "type": job.type, "queue": job.queue, "attempt": job.attempt, "tenant": org,
+            "workspace": workspace, "tags": job.tags or None}  # fmt: skip
 
 
 class JobLogger(logging.LoggerAdapter[logging.Logger]):

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Protocol
 
+from penstock.domain.gates import Limit
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
 from penstock.domain.pauses import Pause
@@ -211,6 +212,10 @@ class Store(Protocol):
         """The job types that workers have declared in this store, with their options."""
         ...
 
+    def read_limits(self) -> Call[list[Limit]]:
+        """The limits that the config of the workers has set, sorted by origin."""
+        ...
+
     def listen(self, poll_interval: float) -> Listener:
         """An ear for new work, opened in a running event loop. Polls as the floor under lost hints."""
         ...
@@ -225,8 +230,8 @@ class Store(Protocol):
         """A page of jobs, newest first by id, without gaps or repeats while others are added."""
         ...
 
-    def count_jobs(self) -> Call[list[p.Count]]:
-        """How many jobs there are by type, queue and state, in one consistent view."""
+    def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
+        """How many jobs there are by type, queue and state (and tenant if asked), in one consistent view."""
         ...
 
     def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:

@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.domain.clock import from_us
 from penstock.domain.errors import AlreadyRetried, UnknownJob
-from penstock.domain.gates import Gate, gates_of, words_of
+from penstock.domain.gates import Gate, Wholes, gates_of, words_of
 from penstock.domain.job import FINAL, DecidedBy, ErrorInfo, Job, Progress, State, StateCode, Transition
 from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant, decode_policy
 from penstock.domain.payload import decode_json
@@ -194,12 +194,12 @@ class DeadJob(NamedTuple):
     tags: Sequence[str] | None
 
 
-def job_again(new_id: str, declared: dict[str, Options], dead: DeadJob) -> p.NewJob:
+def job_again(new_id: str, declared: dict[str, Options], wholes: Wholes, dead: DeadJob) -> p.NewJob:
     """A dead letter as a new job."""
     spec = _spec_again(declared, dead)
-    gates: tuple[Gate, ...] = ()
+    gates = wholes.gates_of(spec.type, spec.queue)
     if spec.limit is not None or spec.rate_limit is not None:
-        gates = gates_of(spec, _fields(dead.payload), f"the payload of {dead.id}")
+        gates = gates_of(spec, _fields(dead.payload), f"the payload of {dead.id}") + gates
     return p.NewJob(new_id, dead.payload, spec, gates)
 
 

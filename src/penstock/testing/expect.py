@@ -152,12 +152,12 @@ def _roughly(name: str, expected: Any, actual: Any) -> bool:
 
 
 def _partly(name: str, expected: Any, actual: Any) -> bool:
-    """A unique key without its period, a tenant without its workspace."""
+    """A unique key without its period and scope, a tenant without its workspace."""
     if actual is None or name not in ("unique", "tenant"):
         return False
     whole, detail = (actual.key, actual.per) if name == "unique" else (actual.org, actual.workspace)
     if isinstance(expected, Unique):
-        return expected.key == whole and expected.per in (None, detail)
+        return expected.key == whole and expected.per in (None, detail) and expected.scope in ("all", actual.scope)
     if isinstance(expected, Tenant):
         return expected.org == whole and expected.workspace in (None, detail)
     return bool(expected == whole)

@@ -15,6 +15,7 @@ from penstock.worker.finisher import Finisher
 from penstock.worker.outage import FATAL, Patience
 from penstock.worker.settings import WorkerSettings
 from penstock.worker.spreading import BITES, GIVE_WAY_SECONDS, Spreading
+from penstock.worker.strays import Strays
 
 PREFETCH_MAX = 2000
 PREFETCH_SECONDS = 0.05
@@ -66,6 +67,7 @@ class Claimer:
         self._types = types
         self._budget = budget
         self._spreading = spreading
+        self._strays = Strays(settings.limits or ())
         self._bite: int | None = None
         """How much to claim at most, while others may want some of it too; None is no limit."""
         self._loop = asyncio.get_running_loop()
@@ -115,6 +117,7 @@ class Claimer:
             if claimed.jobs:
                 self._limited = sum(job.gates is not None for job in claimed.jobs) / len(claimed.jobs)
             self._together.taken += len(claimed.jobs)
+            self._strays.look(claimed.jobs)
             self._executor.take(claimed.jobs, claimed.claimed_at)
             if len(claimed.jobs) == want:
                 await self._take_more()

@@ -16,7 +16,7 @@ from penstock.domain.errors import LeaseLost, PayloadError, UsageError
 from penstock.domain.job import Progress
 from penstock.domain.options import Tenant
 from penstock.domain.payload import encode_json
-from penstock.observe.logs import JobLogger
+from penstock.observe.logs import JobLogger, job_fields
 from penstock.store.call import Call
 from penstock.worker.once import Effect
 from penstock.worker.run import BatchCall, FinishedIn, Run, Unit
@@ -116,8 +116,9 @@ class Context:
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger that carries the job's id, type and attempt."""
-        return JobLogger(self._run.plan.logger, {"job_id": self.id, "type": self.type, "attempt": self.attempt})
+        """A logger whose records carry the job's id, type, queue, attempt, and its tenant and tags if it has any."""
+        known = {name: value for name, value in job_fields(self._claim).items() if value is not None}
+        return JobLogger(self._run.plan.logger, known)
 
     def enqueue(self, call: JobCall[Any]) -> None:
         """Enqueue a follow-up, made by bind(), together with this job's completion: both are stored or neither."""

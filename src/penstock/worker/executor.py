@@ -16,7 +16,7 @@ from typing import Any
 from penstock.domain.errors import PayloadError
 from penstock.domain.options import decode_policy
 from penstock.domain.registry import Registry
-from penstock.observe.logs import fields
+from penstock.observe.logs import fields, job_fields
 from penstock.store.contract import Store
 from penstock.store.params import Claim
 from penstock.worker.batches import Batches, outcomes_of
@@ -107,8 +107,7 @@ class Executor:
         if claims and log.isEnabledFor(logging.DEBUG):
             for claim in claims:
                 log.debug("claimed %s %s", claim.type, claim.id,
-                          extra=fields("job.claimed", job_id=claim.id, type=claim.type, queue=claim.queue,
-                                       attempt=claim.attempt))  # fmt: skip
+                          extra=fields("job.claimed", **job_fields(claim)))  # fmt: skip
         limited = [claim for claim in claims if claim.gates]
         if limited:  # They go first: what was counted is the moment of their claim.
             self._limited |= dict.fromkeys((claim.token for claim in limited), self._loop.time())

@@ -17,7 +17,7 @@ from penstock.domain.options import Policy
 from penstock.domain.payload import decode_json, encode_json, from_plain
 from penstock.domain.registry import Declaration
 from penstock.domain.retry import GiveUp, Verdict, decide, describe_error
-from penstock.observe.logs import fields
+from penstock.observe.logs import fields, job_fields
 from penstock.store.call import Call
 from penstock.store.params import Claim, Completed, NewJob, Unfinished
 from penstock.worker.finisher import Finisher
@@ -239,8 +239,7 @@ class Outcomes:
         logger, claim = run.plan.logger, run.claim
         if not logger.isEnabledFor(level):
             return
-        extra = fields(event, job_id=claim.id, type=claim.type, queue=claim.queue, attempt=claim.attempt,
-                       tenant=claim.tenant and claim.tenant.org, worker_id=self._settings.worker_id,
+        extra = fields(event, **job_fields(claim), worker_id=self._settings.worker_id,
                        duration_ms=None if event in UNDER_WAY else round(_seconds(run) * 1000, 1),
                        **values)  # fmt: skip
         shown = values.get("payload") or values.get("result")

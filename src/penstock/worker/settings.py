@@ -11,7 +11,8 @@ from typing import Any
 from penstock.coordinator.settings import CoordinatorSettings, Retention
 from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
-from penstock.domain.options import DEFAULT_CAPABILITY, RateLimit, Resources, check_name
+from penstock.domain.gates import Limit
+from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
 from penstock.domain.turns import read_weights
 from penstock.observe.health import Limits
 from penstock.store.flow import SLOTS_MAX
@@ -69,7 +70,7 @@ class WorkerSettings:
     """A job that was due for n times this long has at least the priority n; None never raises one."""
     failing_queues: tuple[str, ...] = ()
     """Queues whose jobs fail while no live worker can run them."""
-    rate_limits: tuple[RateLimit, ...] | None = None
+    limits: tuple[Limit, ...] | None = None
     """What the config says of keys, whatever the code says; None leaves what others have set."""
     tenant_weights: Mapping[str, int] = field(default_factory=dict)
     """How many turns in a row a tenant has in each queue; one that is not named has one."""

@@ -19,7 +19,7 @@ from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, PenstockError, StoreError
-from penstock.domain.gates import limit_of
+from penstock.domain.gates import whole_of
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
 from penstock.store.contract import Listener, Store
@@ -89,6 +89,7 @@ class Worker:
         self._lifespan = lifespan
         self._parts = parts
         self._types = _served_types(registry, settings)
+        _check_limited_types(registry, settings)
         self.lines = lines_of(registry, settings, self._types)
         self._place = place
         processes = [name for line in self.lines if line.processes for name in line.types]
@@ -338,7 +339,7 @@ class Worker:
                 declared={declaration.name: declaration.options for declaration in self._registry},
                 bell=listener.bell,
                 health=self._health_url,
-                limits=None if settings.rate_limits is None else tuple(map(limit_of, settings.rate_limits)),
+                limits=settings.limits,
             )
         )
         heartbeat.session = self._session
@@ -429,3 +430,15 @@ def _served_types(registry: Registry, settings: WorkerSettings) -> tuple[str, ..
     if missing:
         raise ConfigError(f"no handler is declared for: {', '.join(missing)}; declared are: {', '.join(sorted(known))}")
     return settings.types
+
+
+def _check_limited_types(registry: Registry, settings: WorkerSettings) -> None:
+    """A limit for a type that is not here may be for another program on this store: the limits are those of all."""
+    wholes = {whole_of(limit.key) for limit in settings.limits or ()}
+    for name in sorted(name for kind, name in wholes if kind == "type"):
+        declared = registry.find(name)
+        if declared is None:
+            known = ", ".join(sorted(one.name for one in registry))
+            log.warning("the config limits type:%s, which this app does not have; its types are: %s", name, known)
+        elif declared.name != name:
+            raise ConfigError(f"the config limits type:{name}, an old name: write type:{declared.name}")

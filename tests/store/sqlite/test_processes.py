@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,28 @@ for number in range(count):
         claimed += [(claim.id, claim.token) for claim in claims]
 store.close()
 print(json.dumps(claimed))
+"""
+
+ASK = """
+import json, sys, threading
+from concurrent.futures import ThreadPoolExecutor
+from penstock import App, Unique
+
+path, count = sys.argv[1], int(sys.argv[2])
+app = App(f"sqlite:///{path}")
+app.store.count_jobs().wait()
+print("ready", flush=True)
+sys.stdin.readline()
+together = threading.Barrier(count)
+
+def ask(number):
+    together.wait(30)
+    job = app.enqueue("task", {}, unique=Unique("key"))
+    return job.id, job.created
+
+with ThreadPoolExecutor(count) as pool:
+    print(json.dumps(list(pool.map(ask, range(count)))))
+app.close()
 """
 
 
@@ -84,6 +106,24 @@ def test_four_processes_make_a_file_and_lose_nothing(make_store: MakeStore, path
     assert sorted(job_id for job_id, _ in claimed) == sorted(everything)
     assert len({token for _, token in claimed}) == len(everything)
     assert integrity(path) == "ok"
+
+
+def test_of_twenty_who_ask_for_one_key_in_four_processes_one_makes_a_job(make_store: MakeStore, path: Path) -> None:
+    store = make_store()
+    store.migrate()
+    with ExitStack() as stack:
+        processes = [stack.enter_context(python(ASK, str(path), "5")) for _ in range(4)]
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        told = [tuple(one) for process in processes for one in answer(process, "")]
+    [winner] = [job_id for job_id, created in told if created]
+    assert (len(told), {job_id for job_id, _ in told}) == (20, {winner})
+    assert stored_ids(store) == {winner}
 
 
 FORK = """

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock import App, ConfigError, Retention
+from penstock import App, Concurrency, ConfigError, Context, JobHandle, Retention
+from penstock.config.load import load
+from penstock.store.params import ListJobs
 from penstock.worker.settings import WorkerSettings
 from penstock.worker.worker import Worker
 
@@ -118,3 +120,94 @@ def test_a_lifespan_is_handed_on(toml: Toml) -> None:
 
     run(App.from_config(lifespan=lifespan))
     assert entered == [True]
+
+
+# Limits
+
+LIMITS = """
+store = "sqlite:///limited.db"
+[rate_limits]
+"type:charge" = "10/second"
+api = "5/second"
+[concurrency_limits]
+"queue:mail" = 2
+"type:charge" = 3
+"""
+
+
+@pytest.fixture
+def limited(toml: Toml) -> Iterator[App]:
+    toml(LIMITS)
+    app = App.from_config()
+    yield app
+    app.close()
+
+
+def gates(job: JobHandle[Any]) -> tuple[str, ...]:
+    return job.read().keys
+
+
+def test_jobs_of_a_queue_or_a_type_get_the_limits_of_the_config(limited: App) -> None:
+    @limited.job(limit=Concurrency("card:{card}", 1))
+    async def charge(card: int) -> None: ...
+
+    @limited.job
+    async def other() -> None: ...
+
+    both, one, none = charge.using(queue="mail").bind(7), other.using(queue="mail").bind(), other.bind()
+    first, second, third = limited.enqueue_many([both, one, none])
+    assert gates(first) == ("card:7", "type:charge", "type:charge", "queue:mail")
+    assert (gates(second), gates(third)) == (("queue:mail",), ())
+    assert gates(limited.enqueue("unknown", {}, queue="mail")) == ("queue:mail",)
+    assert gates(asyncio.run(charge.aenqueue(8))) == ("card:8", "type:charge", "type:charge")
+
+
+def test_follow_ups_get_them_too_also_where_only_the_worker_has_the_config(toml: Toml, folder: Path) -> None:
+    toml(LIMITS)
+    app = App(f"sqlite:///{folder}/limited.db")
+
+    @app.job(queue="mail")
+    async def notify() -> None: ...
+
+    @app.job
+    async def parent(ctx: Context) -> None:
+        ctx.enqueue(notify.bind())
+
+    parent.enqueue()
+    asyncio.run(app._worker(load().worker_settings(), {"burst": True}).run())
+    made = [app.get(job.id) for job in app.store.list_jobs(ListJobs(type="notify")).wait()]
+    assert [gates(job) for job in made] == [("queue:mail",)]
+    app.close()
+
+
+def test_a_limit_for_a_type_that_the_app_does_not_have_is_told(limited: App, caplog: pytest.LogCaptureFixture) -> None:
+    run(limited)
+    [record] = [record for record in caplog.records if "type:charge" in record.getMessage()]
+    assert record.getMessage() == "the config limits type:charge, which this app does not have; its types are: nothing"
+
+
+def test_jobs_that_were_not_put_under_the_limit_of_their_queue_are_told_of_once(
+    limited: App, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = App(limited.store)
+
+    @limited.job
+    async def charge() -> None: ...
+
+    first = other.enqueue("charge", {}, queue="mail")
+    other.enqueue("charge", {}, queue="mail")
+    charge.enqueue()
+    asyncio.run(limited.run_worker(burst=True))
+    told = [record.getMessage() for record in caplog.records if "does not hold" in record.getMessage()]
+    assert [text.partition(": ")[0] for text in told] == [
+        f"the limit of type:charge does not hold for charge {first.id}",
+        f"the limit of queue:mail does not hold for charge {first.id}",
+    ]
+
+
+def test_a_limit_for_an_old_name_of_a_type_is_refused(limited: App) -> None:
+    @limited.job(aliases=["charge"])
+    async def charge_card() -> None: ...
+
+    with pytest.raises(ConfigError, match=r"limits type:charge, an old name: write type:charge_card"):
+        asyncio.run(limited.run_worker(burst=True))

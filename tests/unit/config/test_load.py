@@ -12,8 +12,10 @@ import pytest
 from penstock.config.keys import KEYS, UNUSED, variable
 from penstock.config.load import load
 from penstock.coordinator.settings import Retention
+from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import ConfigError
-from penstock.domain.options import RateLimit, Resources
+from penstock.domain.gates import Limit
+from penstock.domain.options import Concurrency, RateLimit, Resources
 from penstock.observe.health import Limits
 from penstock.worker.settings import WorkerSettings, make_settings
 
@@ -66,6 +68,10 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         stripe_api = { requests = 100, per = "second" }
         "shop:{shop}" = { requests = 2, per = "10s" }
         github = "5000/hour"
+        "queue:mail" = { requests = 10, per = "minute" }
+        [concurrency_limits]
+        "type:a" = 5
+        "shop:{shop}" = 1
         [tenant_weights]
         acme = 3
         "beta/eu" = 2
@@ -77,8 +83,10 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         health_limits=Limits(min_workers=3, dead_letter_threshold=5), recovery_interval=1.0,
         resources=Resources(cpu=4, memory=8 * 2**30), history="failures", ageing=600.0,
         retention=Retention(completed=86400.0, cancelled=60.0, dead=30 * 86400.0),
-        rate_limits=(
-            RateLimit("github", 5000, "hour"), RateLimit("shop:{shop}", 2, "10s"), RateLimit("stripe_api", 100),
+        limits=(
+            Limit("key:shop:{shop}", 1, None), Limit("key:type:a", 5, None),
+            Limit("rate:github", 5000, 3600 * MICROSECONDS), Limit("rate:queue:mail", 10, 60 * MICROSECONDS),
+            Limit("rate:shop:{shop}", 2, 10 * MICROSECONDS), Limit("rate:stripe_api", 100, MICROSECONDS),
         ),
         tenant_weights={"acme": 3, "beta/eu": 2},
     )  # fmt: skip
@@ -94,6 +102,9 @@ def test_every_key_of_a_worker_reaches_its_settings(toml: Toml) -> None:
         ("a = { requests = 5, every = 'minute' }", "it has requests and per"),
         ("a = { per = 'minute' }", "it has requests and per"),
         ("a = 'many/second'", "'many'"),
+        ("'queue:two words' = '5/second'", r"rate_limits\.queue:two words: queue='two words' is not a usable name"),
+        ("'type:' = '5/second'", "type='' is not a usable name"),
+        ("'store:{' = '5/second'", "is not a usable template"),
     ],
 )
 def test_rate_limits_that_are_not_possible(text: str, wrong: str, toml: Toml) -> None:
@@ -108,6 +119,47 @@ def test_rate_limits_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("PENSTOCK_RATE_LIMITS", "stripe_api")
     with pytest.raises(ConfigError, match="write it like stripe_api=100/second"):
         load()
+    monkeypatch.setenv("PENSTOCK_RATE_LIMITS", "a=1/second, b=2/second, a=3/second")
+    with pytest.raises(ConfigError, match="'a' is there twice, as 1/second and as 3/second"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("a = 0", r"concurrency_limits\.a: concurrency limit 0 for 'a' is not possible"),
+        ("a = -1", "1 or more"),
+        ("a = 1.5", "1 or more"),
+        ("a = true", "1 or more"),
+        ("a = 'many'", "concurrency limit 'many'"),
+        ("a = { limit = 5 }", "1 or more"),
+        ("'queue:' = 5", "queue='' is not a usable name"),
+        ("'type:{name}' = 5", r"type='{name}' is not a usable name"),
+    ],
+)
+def test_concurrency_limits_that_are_not_possible(text: str, wrong: str, toml: Toml) -> None:
+    toml(f"[concurrency_limits]\n{text}\n")
+    with pytest.raises(ConfigError, match=wrong):
+        load()
+
+
+def test_concurrency_limits_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_CONCURRENCY_LIMITS", "queue:mail=5, store:{store_id}=1")
+    config = load()
+    assert config["concurrency_limits"] == (Concurrency("queue:mail", 5), Concurrency("store:{store_id}", 1))
+    assert config.settings["concurrency_limits"].shown == "queue:mail=5, store:{store_id}=1"
+    monkeypatch.setenv("PENSTOCK_CONCURRENCY_LIMITS", "5")
+    with pytest.raises(ConfigError, match="write it like queue:reports=5"):
+        load()
+
+
+def test_without_any_config_a_worker_leaves_the_limits_as_they_are(toml: Toml, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load().worker_settings()["limits"] is None
+    monkeypatch.setenv("PENSTOCK_RATE_LIMITS", "a=1/second")
+    assert load().worker_settings()["limits"] == (Limit("rate:a", 1, MICROSECONDS),)
+    monkeypatch.delenv("PENSTOCK_RATE_LIMITS")
+    toml("[worker]\nconcurrency = 5\n")
+    assert load().worker_settings()["limits"] == ()
 
 
 @pytest.mark.parametrize("weight", ["0", "-1", "1.5", "true", "'heavy'", "1001"])
@@ -123,12 +175,6 @@ def test_weights_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_TENANT_WEIGHTS", "acme")
     with pytest.raises(ConfigError, match="'acme' is not a weight: write it like acme=3"):
         load()
-
-
-def test_without_any_config_a_worker_leaves_the_rate_limits_as_they_are(toml: Toml) -> None:
-    assert load().worker_settings()["rate_limits"] is None
-    toml("[worker]\nconcurrency = 5\n")
-    assert load().worker_settings()["rate_limits"] == ()
 
 
 @pytest.mark.parametrize("word", ["off", "none"])

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from penstock.config.keys import BY_NAME, KEYS, Key
 from penstock.config.load import load
 from penstock.domain.duration import UNIT_BYTES, UNIT_SECONDS
-from penstock.domain.options import PERIODS, RateLimit
+from penstock.domain.options import PERIODS, Concurrency, RateLimit
 
 Written = tuple[Any, Any]
 """What a person writes, as TOML or environment have it, and what it means."""
@@ -55,6 +55,16 @@ def rates() -> st.SearchStrategy[Written]:
     return several.map(written)
 
 
+def concurrency() -> st.SearchStrategy[Written]:
+    several = st.dictionaries(st.text("abc_:", min_size=1, max_size=10), st.integers(1, 10**6), min_size=1)
+
+    def written(found: dict[str, int]) -> Written:
+        text = ", ".join(f"{key}={limit}" for key, limit in found.items())
+        return text, tuple(Concurrency(key, found[key]) for key in sorted(found))
+
+    return several.map(written)
+
+
 def weights() -> st.SearchStrategy[Written]:
     several = st.dictionaries(st.text("abcXYZ019_-.:/@", min_size=1), st.integers(1, 1000), min_size=1)
 
@@ -74,6 +84,7 @@ def values(key: Key) -> st.SearchStrategy[Written]:
         "whole number": st.integers(1, WHOLE_MAX.get(key.name, 10_000)).map(lambda number: (number, number)),
         "host:port": st.integers(0, 65535).map(lambda port: (f"[::1]:{port}", f"[::1]:{port}")),
         "rates": rates(),
+        "limits": concurrency(),
         "weights": weights(),
         "true or false": st.booleans().map(lambda value: (value, value)),
         "address": NAMES.map(lambda name: (f"sqlite:////data/{name}", f"sqlite:////data/{name}")),

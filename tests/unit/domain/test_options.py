@@ -125,9 +125,20 @@ def test_a_stored_policy_leaves_defaults_out_and_comes_back() -> None:
     assert msgspec.json.decode(msgspec.json.encode(policy), type=Policy) == policy
 
 
+@pytest.mark.parametrize("tenant", [Tenant(""), Tenant("a" * 201), Tenant("a", "b" * 201), Tenant(5), Tenant("a", 5)])  # type: ignore[arg-type]
+def test_tenants_that_are_not_possible(tenant: Tenant) -> None:
+    with pytest.raises(ConfigError, match=r"tenant=.* is not possible: texts of 1 to 200 characters"):
+        make_options(tenant=tenant)
+
+
 def test_stored_options_come_back() -> None:
     options = make_options(
-        queue="q", resources=Resources(1, "1Gi"), tenant=Tenant("a", "b"), tags=["x"], unique=Unique("k", 5), attempts=7
+        queue="q",
+        resources=Resources(1, "1Gi"),
+        tenant=Tenant("a", "b"),
+        tags=["x"],
+        unique=Unique("k", 5, "type"),
+        attempts=7,
     )
     assert msgspec.json.decode(msgspec.json.encode(options), type=Options) == options
 
@@ -162,9 +173,16 @@ def test_unique_keys_that_are_not_possible(key: Any) -> None:
 
 
 def test_unique_with_a_period() -> None:
-    assert Unique("k", per="1h").per == 3600.0
-    with pytest.raises(ConfigError, match="unique per"):
-        Unique("k", per="often")
+    assert Unique("k", per="1h").per == Unique("k", per="hour").per == 3600.0
+    for per in ("often", 0, -1):
+        with pytest.raises(ConfigError, match="unique per"):
+            Unique("k", per=per)
+
+
+@pytest.mark.parametrize("scope", ["", "everything", "tenants", None, 5])
+def test_unique_scopes_that_do_not_exist(scope: Any) -> None:
+    with pytest.raises(ConfigError, match=r"unique scope .* does not exist; use one of: all, type, queue, tenant"):
+        Unique("k", scope=scope)
 
 
 def test_rate_limits() -> None:

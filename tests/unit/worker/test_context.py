@@ -81,7 +81,8 @@ def test_the_cancel_flag_is_live() -> None:
 def test_the_logger_carries_the_job() -> None:
     logger = Context(make_run(attempt=2)).logger
     assert logger.logger is logging.getLogger("penstock.job.mail")
-    assert logger.extra == {"job_id": "the-id", "type": "mail", "attempt": 2}
+    known = {"job_id": "the-id", "type": "mail", "queue": "slow", "attempt": 2, "tenant": "acme", "tags": ("red",)}
+    assert logger.extra == known
 
 
 def test_progress_is_stored_as_json_the_newest_wins() -> None:

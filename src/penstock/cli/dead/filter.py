@@ -28,23 +28,27 @@ def make_filter(
     type: str | None,
     queue: str | None,
     tenant: str | None,
+    tag: str | None,
     error: str | None,
     before: str | None,
     retried: bool = False,
 ) -> DeadFilter:
     from penstock.cli.moments import parse_moment
+    from penstock.cli.tenants import tenant_filter
     from penstock.domain.clock import to_us
     from penstock.store.params import DeadFilter
 
     before_us = None if before is None else to_us(parse_moment(before, "--before"), "--before")
-    return DeadFilter(type=type, queue=queue, tenant=tenant, error=error, before_us=before_us, retried=retried)
+    return DeadFilter(
+        type=type, queue=queue, **tenant_filter(tenant), tag=tag, error=error, before_us=before_us, retried=retried
+    )
 
 
 def check_choice(ids: Sequence[str], filter: DeadFilter, everything: bool, act: str) -> list[str]:
     """Ids, or a filter, or --all: never two of them, and never all by accident."""
     from penstock.domain.ids import check_id
 
-    filtered = any((filter.type, filter.queue, filter.tenant, filter.error, filter.before_us))
+    filtered = any((filter.type, filter.queue, filter.tenant, filter.tag, filter.error, filter.before_us))
     given = [bool(ids), filtered, everything]
     if sum(given) > 1:
         raise UsageError("ids, filters and --all exclude each other: give one of them")

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, BeforeFilter, ErrorFilter, QueueFilter, StoreUrl, TenantFilter, TypeFilter
+from penstock.cli.options import (
+    AsJson,
+    BeforeFilter,
+    ErrorFilter,
+    QueueFilter,
+    StoreUrl,
+    TagFilter,
+    TenantFilter,
+    TypeFilter,
+)
 
 if TYPE_CHECKING:
     from penstock.store.params import DeadPage
@@ -21,6 +30,7 @@ def list_dead(
     type: TypeFilter = None,
     queue: QueueFilter = None,
     tenant: TenantFilter = None,
+    tag: TagFilter = None,
     error: ErrorFilter = None,
     before: BeforeFilter = None,
     retried: Annotated[bool, typer.Option("--retried", help="Also those that were retried before.")] = False,
@@ -32,6 +42,7 @@ def list_dead(
     \b
     penstock dead list --store sqlite:///jobs.db
     penstock dead list --type charge_card --error Timeout --page 2
+    penstock dead list --tenant acme --tag import
     penstock dead list --before 2030-01-31T12:00:00Z --json
     """
     from penstock.cli.dead.filter import make_filter
@@ -39,7 +50,7 @@ def list_dead(
     from penstock.cli.storage import existing_store
     from penstock.store.params import ListDead
 
-    filter = make_filter(type, queue, tenant, error, before, retried)
+    filter = make_filter(type, queue, tenant, tag, error, before, retried)
     with existing_store(store) as opened:
         found = opened.list_dead(ListDead(filter=filter, limit=PAGE_SIZE, offset=(page - 1) * PAGE_SIZE)).wait()
         address = opened.info.address

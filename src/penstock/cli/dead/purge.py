@@ -15,6 +15,7 @@ from penstock.cli.options import (
     ErrorFilter,
     QueueFilter,
     StoreUrl,
+    TagFilter,
     TenantFilter,
     TypeFilter,
     Yes,
@@ -31,6 +32,7 @@ def purge_dead(
     type: TypeFilter = None,
     queue: QueueFilter = None,
     tenant: TenantFilter = None,
+    tag: TagFilter = None,
     error: ErrorFilter = None,
     before: BeforeFilter = None,
     everything: All = False,
@@ -50,7 +52,7 @@ def purge_dead(
     from penstock.cli.output import plural, print_json
     from penstock.cli.storage import existing_store
 
-    filter = make_filter(type, queue, tenant, error, before, retried)
+    filter = make_filter(type, queue, tenant, tag, error, before, retried)
     named = check_choice(ids or [], filter, everything, "purge")
     with existing_store(store) as opened:
         frozen, total = (filter, len(named)) if named else freeze(opened, filter)

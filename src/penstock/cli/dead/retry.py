@@ -16,6 +16,7 @@ from penstock.cli.options import (
     Force,
     QueueFilter,
     StoreUrl,
+    TagFilter,
     TenantFilter,
     TypeFilter,
     Yes,
@@ -34,6 +35,7 @@ def retry_dead(
     type: TypeFilter = None,
     queue: QueueFilter = None,
     tenant: TenantFilter = None,
+    tag: TagFilter = None,
     error: ErrorFilter = None,
     before: BeforeFilter = None,
     everything: All = False,
@@ -53,7 +55,7 @@ def retry_dead(
     from penstock.cli.output import plural
     from penstock.cli.storage import existing_store
 
-    filter = make_filter(type, queue, tenant, error, before, retried=force)
+    filter = make_filter(type, queue, tenant, tag, error, before, retried=force)
     named = check_choice(ids or [], filter, everything, "retry")
     with existing_store(store) as opened:
         frozen, total = (filter, len(named)) if named else freeze(opened, filter)

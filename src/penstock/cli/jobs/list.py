@@ -8,7 +8,7 @@ import typer
 
 from penstock.cli.complete import states
 from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, QueueFilter, StoreUrl, TenantFilter, TypeFilter
+from penstock.cli.options import AsJson, QueueFilter, StoreUrl, TagFilter, TenantFilter, TypeFilter
 
 if TYPE_CHECKING:
     from penstock.domain.job import Job, Progress, State
@@ -30,7 +30,7 @@ def list_jobs(
     type: TypeFilter = None,
     queue: QueueFilter = None,
     tenant: TenantFilter = None,
-    tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only jobs with this tag.")] = None,
+    tag: TagFilter = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=LIMIT_MAX, help="Jobs a page.")] = 20,
     before: Annotated[
         str | None, typer.Option("--before", metavar="ID", help="The next page: the last id of the one before.")
@@ -44,9 +44,11 @@ def list_jobs(
     penstock jobs list --store sqlite:///jobs.db
     penstock jobs list --state running,pending --type send_email
     penstock jobs list --state failed --json
+    penstock jobs list --tenant acme/eu --tag import
     """
     from penstock.cli.output import print_json
     from penstock.cli.storage import existing_store
+    from penstock.cli.tenants import tenant_filter
     from penstock.domain.ids import check_id
     from penstock.store.params import ListJobs
 
@@ -54,7 +56,7 @@ def list_jobs(
         states=_states(state),
         type=type,
         queue=queue,
-        tenant=tenant,
+        **tenant_filter(tenant),
         tag=tag,
         before=None if before is None else check_id(before),
         limit=limit + 1,

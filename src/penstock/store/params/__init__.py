@@ -46,14 +46,17 @@ from penstock.store.params.jobs import (
     job_spec as job_spec,
 )
 from penstock.store.params.operating import (
+    ALL_JOBS as ALL_JOBS,
     CancelJob as CancelJob,
     Cancelled as Cancelled,
     CheckStore as CheckStore,
     Count as Count,
+    CountJobs as CountJobs,
     CountWaiting as CountWaiting,
     DeadFilter as DeadFilter,
     DeadPage as DeadPage,
     Finding as Finding,
+    JobFilter as JobFilter,
     Level as Level,
     ListDead as ListDead,
     ListJobs as ListJobs,

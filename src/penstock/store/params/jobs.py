@@ -43,6 +43,15 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     limit: Concurrency | None = None
     parent: str | None = None
 
+    @property
+    def unique_key(self) -> str | None:
+        """As it is stored: with whom it is unique among, quoted, so that no two of them can look alike."""
+        unique = self.unique
+        if unique is None or unique.scope == "all":
+            return None if unique is None else unique.key
+        among = {"type": self.type, "queue": self.queue, "tenant": self.tenant.org if self.tenant else ""}
+        return f"{unique.scope} {msgspec.json.encode(among[unique.scope]).decode()}: {unique.key}"
+
 
 class NewJob(msgspec.Struct, frozen=True, gc=False):
     """A job to store. `id` was made by the caller, so that sending it twice makes one job. It passes all its gates."""

@@ -26,23 +26,41 @@ class Cancelled(msgspec.Struct, frozen=True):
     after: State
 
 
-class ListJobs(msgspec.Struct, frozen=True, kw_only=True):
-    """Jobs, newest first. `before` is the id of the last job of the page before."""
+class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which jobs. Nothing given means all. `tenant` is the organisation, `workspace` one of its workspaces."""
 
-    states: frozenset[State] | None = None
     type: str | None = None
     queue: str | None = None
     tenant: str | None = None
+    workspace: str | None = None
     tag: str | None = None
+
+
+class ListJobs(JobFilter, frozen=True, kw_only=True):
+    """Jobs, newest first. `before` is the id of the last job of the page before."""
+
+    states: frozenset[State] | None = None
     before: str | None = None
     limit: int = 20
 
 
+class CountJobs(JobFilter, frozen=True, kw_only=True):
+    """How many there are. With a filter or `by_tenant` every job is looked at; otherwise the pointers are enough."""
+
+    by_tenant: bool = False
+
+
+ALL_JOBS = CountJobs()
+
+
 class Count(msgspec.Struct, frozen=True):
+    """`tenant` is told only where it was asked for."""
+
     type: str
     queue: str
     state: State
     jobs: int
+    tenant: str | None = None
 
 
 class CountWaiting(msgspec.Struct, frozen=True):
@@ -62,13 +80,10 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     oldest_due_at: int
 
 
-class DeadFilter(msgspec.Struct, frozen=True, kw_only=True):
+class DeadFilter(JobFilter, frozen=True, kw_only=True):
     """Which dead letters. Nothing given means all; those retried before are left out unless asked for."""
 
     ids: tuple[str, ...] | None = None
-    type: str | None = None
-    queue: str | None = None
-    tenant: str | None = None
     error: str | None = None
     before_us: int | None = None
     retried: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,11 @@ from penstock.store.postgres.gates import encode_gates, line_up_steps, park_step
 from penstock.store.postgres.steps import Steps, run
 
 BIGINT_MAX = 2**63 - 1
+GATED_AT_ONCE = 10_000
+"""Of limited jobs no more in one statement: of too many ids the server makes no hash, and compares each with all."""
 Route = tuple[str, str, str, str, int]
+Shared = tuple[JobSpec, str | None]
+"""What the jobs of a run share: their spec, and which dead letter they are a retry of."""
 
 
 def enqueue_steps(
@@ -31,7 +35,7 @@ def enqueue_steps(
     gated = [job for job in jobs if job.gates]
     parked = (yield from park_steps(gated, own)) if gated else {}
     runs: list[tuple[list[NewJob], set[str] | None]] = []
-    for (spec, old_id), alike in _runs(jobs, held, retried_from).items():
+    for (spec, old_id), alike in _parts(_runs(jobs, held, retried_from)):
         runs.append((alike, (yield from _insert(spec, alike, old_id, wake, parked))))
     if not held and all(new is None for _, new in runs):
         yield from line_up_steps(gated)
@@ -77,13 +81,21 @@ def _named(route: Route) -> dict[str, Any]:
 
 def _runs(
     jobs: Sequence[NewJob], held: dict[str, Enqueued], retried_from: dict[str, str] | None
-) -> dict[tuple[JobSpec, str | None], list[NewJob]]:
+) -> dict[Shared, list[NewJob]]:
     """The jobs by what they share, each group in the order of the call."""
-    runs: dict[tuple[JobSpec, str | None], list[NewJob]] = {}
+    runs: dict[Shared, list[NewJob]] = {}
     for job in jobs:
         if job.id not in held:
             runs.setdefault((job.spec, retried_from[job.id] if retried_from else None), []).append(job)
     return runs
+
+
+def _parts(runs: dict[Shared, list[NewJob]]) -> Iterator[tuple[Shared, list[NewJob]]]:
+    """What goes into one statement each."""
+    for shared, jobs in runs.items():
+        most = GATED_AT_ONCE if any(job.gates for job in jobs) else len(jobs)
+        for start in range(0, len(jobs), most):
+            yield shared, jobs[start : start + most]
 
 
 def _insert_one(job: NewJob, wake: bool) -> Steps[bool]:
@@ -123,7 +135,7 @@ def _shared(spec: JobSpec, retried_from: str | None, wake: bool) -> dict[str, An
         "tags": list(spec.tags) or None,
         "parent": spec.parent,
         "retried_from": retried_from,
-        "unique_key": spec.unique.key if spec.unique else None,
+        "unique_key": spec.unique_key,
         "wake": wake,
     }
 
@@ -139,8 +151,8 @@ def _held_keys(jobs: Sequence[NewJob]) -> Steps[dict[str, Enqueued]]:
     """The jobs whose unique key is held by another, by their id. The keys of the others are theirs from now on."""
     first: dict[str, NewJob] = {}
     for job in jobs:
-        if job.spec.unique is not None:
-            first.setdefault(job.spec.unique.key, job)
+        if (key := job.spec.unique_key) is not None:
+            first.setdefault(key, job)
     holders = {key: job.id for key, job in first.items()}
     taken = {key for (key,) in (yield from run("take_unique", **_keyed(first)))}
     there = {key: job for key, job in first.items() if key not in taken}
@@ -153,9 +165,9 @@ def _held_keys(jobs: Sequence[NewJob]) -> Steps[dict[str, Enqueued]]:
         if free:
             yield from run("hold_unique", **_keyed(free))
     return {
-        job.id: Enqueued(holders[job.spec.unique.key], False)
+        job.id: Enqueued(holders[key], False)
         for job in jobs
-        if job.spec.unique is not None and holders[job.spec.unique.key] != job.id
+        if (key := job.spec.unique_key) is not None and holders[key] != job.id
     }
 
 

@@ -67,6 +67,10 @@ def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:
     return parked
 
 
+def read_limits() -> Steps[list[Limit]]:
+    return [Limit(*row) for row in (yield from run("read_limits"))]
+
+
 def line_up_steps(jobs: Sequence[p.NewJob]) -> Steps[None]:
     """New jobs of ordered gates join their lines, in the order of the call."""
     places = places_of(jobs)
@@ -83,7 +87,7 @@ def line_up_steps(jobs: Sequence[p.NewJob]) -> Steps[None]:
 
 def limit_steps(limits: Sequence[Limit]) -> Steps[None]:
     """What the config says, for all gates of its keys. What an earlier config said is over."""
-    known = [Limit(*row) for row in (yield from run("read_limits"))]
+    known = yield from read_limits()
     if known != sorted(limits, key=lambda limit: limit.origin):
         yield from run(
             "fix_limits",

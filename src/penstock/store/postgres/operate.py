@@ -13,12 +13,13 @@ import msgspec
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import StoreBusy
+from penstock.domain.gates import Wholes
 from penstock.domain.job import Event, State, StateCode, next_state
 from penstock.domain.options import Tenant
 from penstock.store import params as p
 from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.enqueue import enqueue_steps
-from penstock.store.postgres.gates import wake_steps
+from penstock.store.postgres.gates import read_limits, wake_steps
 from penstock.store.postgres.read import dead_matching, is_id, read_types
 from penstock.store.postgres.statements import DEFAULT_SCHEMA, sql
 from penstock.store.postgres.steps import Steps, run, run_text, value
@@ -95,8 +96,8 @@ def retry_dead(retry: p.RetryDead) -> Steps[list[tuple[str, str]]]:
         refuse_retried(dead, retry.force)
     pairs = [(dead.id, new_id) for new_id, dead in chosen]
     if chosen:
-        declared = (yield from read_types()) | retry.types
-        jobs = [job_again(new_id, declared, dead) for new_id, dead in chosen]
+        declared, wholes = (yield from read_types()) | retry.types, Wholes((yield from read_limits()))
+        jobs = [job_again(new_id, declared, wholes, dead) for new_id, dead in chosen]
         yield from enqueue_steps(jobs, retried_from={new_id: old_id for old_id, new_id in pairs})
         old_ids, new_ids = (list(ids) for ids in zip(*pairs, strict=True))
         yield from run("link_retries", old_ids=old_ids, new_ids=new_ids, reason=f"by {retry.actor} as ")

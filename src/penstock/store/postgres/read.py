@@ -52,6 +52,11 @@ _RUNNING = "SELECT it.id FROM penstock.lease AS it WHERE it.started_at IS NOT NU
 _BLOCKED = "SELECT it.id FROM penstock.parked AS it WHERE {where}"
 _ENDED = "SELECT it.id FROM penstock.outcome AS it WHERE it.state = ANY (%(ended)s::smallint[]) AND {where}"
 _BY_STATE = {State.SCHEDULED: _SCHEDULED, State.BLOCKED: _BLOCKED, State.CLAIMED: _CLAIMED, State.RUNNING: _RUNNING}
+_OF_JOB = {
+    "tenant": "job.org = %(tenant)s::text",
+    "workspace": "job.workspace = %(workspace)s::text",
+    "tag": "%(tag)s::text = ANY (job.tags)",
+}
 
 
 # Jobs
@@ -65,10 +70,7 @@ def read_job(job_id: str) -> Steps[Job | None]:
 
 
 def list_jobs(params: p.ListJobs) -> Steps[list[Job]]:
-    parts, bindings = _filters(params.type, params.queue, params.tenant)
-    if params.tag is not None:
-        parts.append("%(tag)s::text = ANY (job.tags)")
-        bindings["tag"] = params.tag
+    parts, bindings = _filters(params)
     if params.before is not None:
         bindings["before"] = check_id(params.before)
     sources: list[str] = [_ANY_STATE]
@@ -120,7 +122,7 @@ def list_dead(params: p.ListDead) -> Steps[p.DeadPage]:
 
 def dead_matching(filter: p.DeadFilter) -> tuple[str, dict[str, Any]]:
     """FROM and WHERE of the dead letters that match, over outcome and, where it is asked about, job."""
-    parts, bindings = _filters(filter.type, filter.queue, filter.tenant)
+    parts, bindings = _filters(filter)
     if filter.error is not None:
         parts.append("strpos(coalesce(job.error, ''), %(error)s::text) > 0")
         bindings["error"] = filter.error
@@ -136,14 +138,13 @@ def dead_matching(filter: p.DeadFilter) -> tuple[str, dict[str, Any]]:
     return f"FROM {tables} WHERE {' AND '.join(parts)}", bindings
 
 
-def _filters(type: str | None, queue: str | None, tenant: str | None) -> tuple[list[str], dict[str, Any]]:
+def _filters(filter: p.JobFilter) -> tuple[list[str], dict[str, Any]]:
     """Conditions on a row of job. Its lanes are looked up once, not for each row."""
-    given = {"type": type, "queue": queue, "tenant": tenant}
-    lane = [f"lane.{name} = %({name})s::text" for name in ("type", "queue") if given[name] is not None]
+    given = {name: getattr(filter, name) for name in p.JobFilter.__struct_fields__}
+    asked = {name: value for name, value in given.items() if value is not None}
+    lane = [f"lane.{name} = %({name})s::text" for name in ("type", "queue") if name in asked]
     parts = [f"job.lane = ANY (ARRAY (SELECT lane FROM penstock.lane WHERE {' AND '.join(lane)}))"] if lane else []
-    if tenant is not None:
-        parts.append("job.org = %(tenant)s::text")
-    return parts, {name: value for name, value in given.items() if value is not None}
+    return [*parts, *(text for name, text in _OF_JOB.items() if name in asked)], asked
 
 
 def _read_jobs(page: str, order: str, bindings: dict[str, Any]) -> Steps[tuple[list[Job], Rows]]:
@@ -170,9 +171,14 @@ def is_id(job_id: str) -> bool:
 # Counts
 
 
-def count_jobs() -> Steps[list[p.Count]]:
-    rows = yield from run("count_jobs")
-    return [p.Count(type_, queue, named_state(code or state), jobs) for type_, queue, state, code, jobs in rows]
+def count_jobs(params: p.CountJobs) -> Steps[list[p.Count]]:
+    if params == p.ALL_JOBS:
+        rows = yield from run("count_jobs")
+    else:
+        parts, bindings = _filters(params)
+        text = sql("count_jobs_of", DEFAULT_SCHEMA).format(where=" AND ".join(parts) or "true")
+        rows = yield from run_text("count_jobs_of", text, **bindings)
+    return [p.Count(type_, queue, named_state(code or state), *rest) for type_, queue, state, code, *rest in rows]
 
 
 def count_waiting(params: p.CountWaiting) -> Steps[list[p.Waiting]]:

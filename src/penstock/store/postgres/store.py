@@ -16,6 +16,7 @@ import psycopg
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import StoreError
+from penstock.domain.gates import Limit
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
 from penstock.domain.pauses import Pause
@@ -37,6 +38,7 @@ from penstock.store.postgres import (
 from penstock.store.postgres.address import PostgresAddress
 from penstock.store.postgres.calls import ClaimCall, EnqueueCall, JoinCall, StoreCall, ThreadCall
 from penstock.store.postgres.errors import translate
+from penstock.store.postgres.gates import read_limits
 from penstock.store.postgres.guests import GuestCall
 from penstock.store.postgres.link import Role
 from penstock.store.postgres.listener import PostgresListener
@@ -241,6 +243,9 @@ class PostgresStore:
     def read_types(self) -> Call[dict[str, Options]]:
         return self._read(read.read_types)
 
+    def read_limits(self) -> Call[list[Limit]]:
+        return self._read(read_limits)
+
     def listen(self, poll_interval: float) -> PostgresListener:
         return PostgresListener(self._wiring, poll_interval)
 
@@ -252,8 +257,8 @@ class PostgresStore:
     def list_jobs(self, params: p.ListJobs) -> Call[list[Job]]:
         return self._read(lambda: read.list_jobs(params))
 
-    def count_jobs(self) -> Call[list[p.Count]]:
-        return self._read(read.count_jobs)
+    def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
+        return self._read(lambda: read.count_jobs(params))
 
     def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:
         return self._read(lambda: read.count_waiting(params))

@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Any
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.options import Unique
 from penstock.store.params import Enqueued, JobSpec, NewJob
 from penstock.store.sqlite.gates import park_new
 from penstock.store.sqlite.lines import line_up
@@ -69,26 +68,26 @@ def _held_keys(tx: Tx, jobs: Sequence[NewJob]) -> dict[str, Enqueued]:
     held: dict[str, Enqueued] = {}
     taken: dict[str, str] = {}
     for job in jobs:
-        unique = job.spec.unique
-        if unique is None:
+        key = job.spec.unique_key
+        if key is None:
             continue
-        holder = taken.get(unique.key)
-        answer = _held(tx, job, unique) if holder is None else Enqueued(holder, False)
-        taken[unique.key] = answer.id if answer else job.id
+        holder = taken.get(key)
+        answer = _held(tx, job, key) if holder is None else Enqueued(holder, False)
+        taken[key] = answer.id if answer else job.id
         if answer is not None and answer.id != job.id:
             held[job.id] = answer
     return held
 
 
-def _held(tx: Tx, job: NewJob, unique: Unique) -> Enqueued | None:
+def _held(tx: Tx, job: NewJob, key: str) -> Enqueued | None:
     """Who holds the job's unique key; if nobody, it is this job from now on."""
-    holder = tx.value("read_unique", key=unique.key, now=tx.now)
+    holder = tx.value("read_unique", key=key, now=tx.now)
     if holder is not None and holder != job.id:
         return Enqueued(holder, False)
     if holder is None:
-        per = unique.per
+        per = job.spec.unique.per if job.spec.unique else None
         expires_at = None if per is None else tx.now + int(per * MICROSECONDS)
-        tx.change("hold_unique", key=unique.key, id=job.id, expires_at=expires_at)
+        tx.change("hold_unique", key=key, id=job.id, expires_at=expires_at)
     return None
 
 
@@ -104,7 +103,7 @@ def _insert_run(tx: Tx, spec: JobSpec, rows: list[tuple[Any, ...]], retried_from
         "tags": as_json(spec.tags) if spec.tags else None,
         "parent": spec.parent,
         "retried_from": retried_from,
-        "unique_key": spec.unique.key if spec.unique else None,
+        "unique_key": spec.unique_key,
     }
     if len(rows) == 1:
         id_, payload, *gates = rows[0]

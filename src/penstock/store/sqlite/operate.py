@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from penstock.domain.clock import MICROSECONDS
+from penstock.domain.gates import Wholes
 from penstock.domain.job import Event, State, StateCode, next_state
 from penstock.domain.options import Tenant
 from penstock.store import params as p
@@ -23,7 +24,7 @@ from penstock.store.rows import (
 from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.finish import remove_jobs
-from penstock.store.sqlite.gates import wake_gates_of
+from penstock.store.sqlite.gates import read_limits, wake_gates_of
 from penstock.store.sqlite.lines import leave_line
 from penstock.store.sqlite.read import dead_where
 from penstock.store.sqlite.statements import sql
@@ -67,11 +68,11 @@ def retry_dead(tx: Tx, retry: p.RetryDead) -> list[tuple[str, str]]:
         (row[0], _dead(row)) for row in fetch(tx.db, sql("find_dead").format(where=where), {**bindings, "limit": limit})
     ]
     refuse_unknown(retry.filter, {dead.id for _, dead in found})
-    declared = make_options(tx.run("read_types")) | retry.types
+    declared, wholes = make_options(tx.run("read_types")) | retry.types, Wholes(read_limits(tx))
     pairs: list[tuple[str, str]] = []
     for new_id, (seq, dead) in zip(retry.new_ids, found, strict=False):
         refuse_retried(dead, retry.force)
-        enqueue_jobs(tx, [job_again(new_id, declared, dead)], retried_from=dead.id)
+        enqueue_jobs(tx, [job_again(new_id, declared, wholes, dead)], retried_from=dead.id)
         tx.change("link_retry", new_id=new_id, seq=seq)
         tx.change("record_step", seq=seq, now=tx.now, event="retried", reason=f"by {retry.actor} as {new_id}")
         pairs.append((dead.id, new_id))

@@ -7,6 +7,7 @@ from typing import Any
 import apsw
 import msgspec
 
+from penstock.domain.gates import Limit
 from penstock.domain.job import Job, State, Transition
 from penstock.domain.options import Options, Tenant
 from penstock.store import params as p
@@ -34,6 +35,14 @@ _MANY = {
     State.COMPLETED: "(outcome.state = 1)",
 }
 
+_ASKED = {
+    "type": "lane.type = :type",
+    "queue": "lane.queue = :queue",
+    "tenant": "job.tenant ->> 'org' = :tenant",
+    "workspace": "job.tenant ->> 'workspace' = :workspace",
+    "tag": "EXISTS (SELECT 1 FROM json_each(job.tags) AS tag WHERE tag.value = :tag)",
+}
+
 
 def read_job(db: apsw.Connection, now: int, job_id: str) -> Job | None:
     jobs = _jobs(db, now, "job.id = :id", _NEWEST_FIRST, {"id": job_id}, limit=1)
@@ -41,13 +50,10 @@ def read_job(db: apsw.Connection, now: int, job_id: str) -> Job | None:
 
 
 def list_jobs(db: apsw.Connection, now: int, params: p.ListJobs) -> list[Job]:
-    parts, bindings = _common(params.type, params.queue, params.tenant)
+    parts, bindings = _common(params)
     if params.before is not None:
         parts.append("job.id < :before")
         bindings["before"] = params.before
-    if params.tag is not None:
-        parts.append("EXISTS (SELECT 1 FROM json_each(job.tags) AS tag WHERE tag.value = :tag)")
-        bindings["tag"] = params.tag
     if params.states is not None:
         few = " UNION ALL ".join(_FEW[state] for state in params.states if state in _FEW)
         tests = [_MANY[state] for state in params.states if state in _MANY]
@@ -66,7 +72,7 @@ def list_dead(db: apsw.Connection, now: int, params: p.ListDead) -> p.DeadPage:
 
 def dead_where(filter: p.DeadFilter) -> tuple[str, dict[str, Any]]:
     """The condition of a dead letter filter, over job, lane and outcome."""
-    parts, bindings = _common(filter.type, filter.queue, filter.tenant)
+    parts, bindings = _common(filter)
     parts.append("outcome.state IN (2, 4)")
     if not filter.retried:
         parts.append("outcome.retried_as IS NULL")
@@ -82,15 +88,10 @@ def dead_where(filter: p.DeadFilter) -> tuple[str, dict[str, Any]]:
     return " AND ".join(parts), bindings
 
 
-def _common(type: str | None, queue: str | None, tenant: str | None) -> tuple[list[str], dict[str, Any]]:
-    parts: list[str] = []
-    bindings: dict[str, Any] = {}
-    for column, value in (("lane.type", type), ("lane.queue", queue), ("job.tenant ->> 'org'", tenant)):
-        if value is not None:
-            name = column.split(".")[1].split(" ")[0]
-            parts.append(f"{column} = :{name}")
-            bindings[name] = value
-    return parts, bindings
+def _common(filter: p.JobFilter) -> tuple[list[str], dict[str, Any]]:
+    """Conditions on a job and its lane, and their values."""
+    bindings = {name: getattr(filter, name) for name in _ASKED if getattr(filter, name) is not None}
+    return [_ASKED[name] for name in bindings], bindings
 
 
 def _jobs(
@@ -109,9 +110,13 @@ def _job(row: tuple[Any, ...], now: int) -> Job:
     )
 
 
-def count_jobs(db: apsw.Connection, now: int) -> list[p.Count]:
-    rows = fetch(db, sql("count_jobs"), {"now": now})
-    return [p.Count(type_, queue, named_state(state), jobs) for type_, queue, state, jobs in rows]
+def count_jobs(db: apsw.Connection, now: int, params: p.CountJobs) -> list[p.Count]:
+    if params == p.ALL_JOBS:
+        rows = fetch(db, sql("count_jobs"), {"now": now})
+    else:
+        parts, bindings = _common(params)
+        rows = fetch(db, sql("count_jobs_of").format(where=" AND ".join(parts) or "true"), {**bindings, "now": now})
+    return [p.Count(type_, queue, named_state(state), jobs, *org) for type_, queue, state, jobs, *org in rows]
 
 
 def count_waiting(db: apsw.Connection, now: int, params: p.CountWaiting) -> list[p.Waiting]:
@@ -129,3 +134,7 @@ def read_history(db: apsw.Connection, job_id: str) -> list[Transition]:
 
 def read_types(db: apsw.Connection, now: int) -> dict[str, Options]:
     return make_options(fetch(db, sql("read_types"), {}))
+
+
+def read_limits(db: apsw.Connection, now: int) -> list[Limit]:
+    return [Limit(*row) for row in fetch(db, sql("read_limits"), {})]

@@ -15,6 +15,7 @@ import msgspec
 
 from penstock.domain.clock import Clock, SystemClock
 from penstock.domain.errors import StoreClosed, StoreMissing
+from penstock.domain.gates import Limit
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
 from penstock.domain.pauses import Pause
@@ -208,6 +209,9 @@ class SqliteStore:
     def read_types(self) -> Call[dict[str, Options]]:
         return self._read(read.read_types)
 
+    def read_limits(self) -> Call[list[Limit]]:
+        return self._read(read.read_limits)
+
     def listen(self, poll_interval: float) -> DoorbellListener:
         return DoorbellListener(self._file(), poll_interval)
 
@@ -219,8 +223,8 @@ class SqliteStore:
     def list_jobs(self, params: p.ListJobs) -> Call[list[Job]]:
         return self._read(lambda db, now: read.list_jobs(db, now, params))
 
-    def count_jobs(self) -> Call[list[p.Count]]:
-        return self._read(read.count_jobs)
+    def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
+        return self._read(lambda db, now: read.count_jobs(db, now, params))
 
     def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:
         return self._read(lambda db, now: read.count_waiting(db, now, params))

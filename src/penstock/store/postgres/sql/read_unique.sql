@@ -1,4 +1,4 @@
--- Who holds the keys: a job for its period, or, without one, while it has not ended.
+-- Who holds these keys, which are locked: a job for its period, or, without one, while it has not ended.
 SELECT held.key, held.id::text,
     CASE
         WHEN held.expires_at IS NOT NULL THEN held.expires_at > penstock.moment(%(now)s::bigint)
@@ -7,5 +7,3 @@ SELECT held.key, held.id::text,
     END
 FROM penstock.unique_key AS held
 WHERE held.key = ANY (%(keys)s::text[])
-ORDER BY held.key
-FOR UPDATE OF held

@@ -1,0 +1,20 @@
+-- Like count_jobs, for the jobs of some tenants or tags: every job is looked at. {where} is filled in by read.py from
+-- fixed texts.
+SELECT
+    lane.type, lane.queue,
+    CASE
+        WHEN outcome.state IS NOT NULL THEN outcome.state
+        WHEN lease.token IS NOT NULL THEN iif(lease.started_at IS NULL, 'claimed', 'running')
+        WHEN parked.gate IS NOT NULL THEN 'blocked'
+        ELSE iif(job.due_at > :now, 'scheduled', 'pending')
+    END AS state,
+    count(*),
+    job.tenant ->> 'org' AS org
+FROM penstock_job AS job
+JOIN penstock_lane AS lane ON lane.lane = job.lane
+LEFT JOIN penstock_lease AS lease ON lease.seq = job.seq
+LEFT JOIN penstock_outcome AS outcome ON outcome.seq = job.seq
+LEFT JOIN penstock_parked AS parked ON parked.seq = job.seq
+WHERE {where}
+GROUP BY lane.type, lane.queue, 3, 5
+ORDER BY lane.type, lane.queue, 5, 3

@@ -1,0 +1,159 @@
+"""What a bulk of limited jobs costs: four times as many are four times the work, not sixteen times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from psycopg import ClientCursor
+
+from penstock.domain.gates import Gate
+from penstock.store.postgres.enqueue import GATED_AT_ONCE, enqueue_steps
+from penstock.store.postgres.statements import numbered, sql
+from penstock.store.postgres.steps import Rows, Statement
+from penstock.store.postgres.wiring import drive
+from tests.store.postgres.rivals import Connection, RivalWorld, new_world
+
+FEW, TIMES = 300, 4
+READ_IN_TABLES = (
+    "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_xact_user_tables"
+)
+
+
+class Cost(NamedTuple):
+    """Of one bulk: its statements, the characters that are sent, and the rows that pass through their plans."""
+
+    statements: list[str]
+    sent: int
+    rows: float
+    read: int
+
+
+@pytest.fixture
+def world() -> Iterator[RivalWorld]:
+    with new_world() as world:
+        yield world
+
+
+def one_key(number: int) -> tuple[Gate, ...]:
+    return (Gate("key:a", 5, None, "key:a"),)
+
+
+def one_rate(number: int) -> tuple[Gate, ...]:
+    return (Gate("rate:a", 5, 1_000_000, "rate:a"),)
+
+
+def a_key_each(number: int) -> tuple[Gate, ...]:
+    return (Gate(f"key:{number}", 1, None, "key:{number}"),)
+
+
+def two_of_each_key(number: int) -> tuple[Gate, ...]:
+    return (*a_key_each(number // 2), *one_rate(number))
+
+
+def passing(plan: dict[str, Any]) -> float:
+    """The rows that a part of a plan and the parts below it look at."""
+    dropped = sum(plan.get(f"Rows Removed by {what}", 0) for what in ("Filter", "Join Filter", "Index Recheck"))
+    here: float = (plan["Actual Rows"] + dropped) * plan["Actual Loops"]
+    return here + sum(passing(part) for part in plan.get("Plans", ()))
+
+
+def explained(connection: Connection, text: str, bindings: dict[str, Any]) -> dict[str, Any]:
+    """How the server has carried out the statement, which is taken back."""
+    query = numbered(text)
+    connection.execute("SAVEPOINT trial")
+    connection.execute(f"PREPARE trial ({', '.join(query.types)}) AS ".encode() + query.text)
+    given = ", ".join(f"%({name})s::{kind}" for name, kind in zip(query.names, query.types, strict=True))
+    explain = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE trial ({given})"
+    [(found,)] = ClientCursor(connection).execute(explain.encode(), bindings).fetchall()
+    connection.execute("ROLLBACK TO trial")
+    connection.execute("DEALLOCATE trial")
+    plan: dict[str, Any] = found[0]["Plan"]
+    return plan
+
+
+def bulk(world: RivalWorld, count: int, gates: Callable[[int], tuple[Gate, ...]], plans: str) -> Cost:
+    """Store so many jobs in one call as a client does, and take them back. Every statement is tried once before."""
+    one = world.new_job()
+    jobs = [msgspec.structs.replace(one, id=world.new_id(), gates=gates(number)) for number in range(count)]
+    names: list[str] = []
+    sent, rows = 0, 0.0
+    with world.rival() as connection:
+
+        def execute(statement: Statement) -> Rows:
+            nonlocal sent, rows
+            text = sql(statement.name, world.schema)
+            bindings = {**statement.parameters, "now": 1, "channel": "nobody"}
+            names.append(statement.name)
+            sent += len(str(bindings))
+            rows += passing(explained(connection, text, bindings))
+            cursor = connection.execute(text.encode(), bindings)
+            return cursor.fetchall() if cursor.description else []
+
+        connection.execute(f"SET LOCAL plan_cache_mode = '{plans}'".encode())
+        drive(enqueue_steps(jobs), execute)
+        [(read,)] = connection.execute(READ_IN_TABLES).fetchall()
+    return Cost(names, sent, rows, read)
+
+
+# A statement that is used often is planned without a look at how many ids it is given.
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("gates", [one_key, one_rate, a_key_each, two_of_each_key])
+def test_four_times_as_many_limited_jobs_are_four_times_the_work(
+    world: RivalWorld, gates: Callable[[int], tuple[Gate, ...]], plans: str
+) -> None:
+    world.add()  # Makes the lane.
+    few, many = bulk(world, FEW, gates, plans), bulk(world, TIMES * FEW, gates, plans)
+    assert many.statements == few.statements
+    assert many.sent <= few.sent * TIMES * 1.1
+    assert many.rows <= few.rows * TIMES * 1.1
+    assert many.read <= few.read * TIMES * 1.1
+
+
+def test_ids_are_hashed_however_many_there_are_and_however_little_memory(world: RivalWorld) -> None:
+    """Without a hash each id would be compared with all others. No more are sent than the server makes one for."""
+    one = msgspec.structs.replace(world.new_job(), gates=one_key(0))
+    jobs = [msgspec.structs.replace(one, id=world.new_id()) for _ in range(2 * GATED_AT_ONCE + 1)]
+    filters: list[str] = []
+    sizes: list[int] = []
+    with world.rival() as connection:
+        connection.execute("SET LOCAL work_mem = '256kB'")
+
+        def execute(statement: Statement) -> Rows:
+            text, bindings = sql(statement.name, world.schema), {**statement.parameters, "now": 1, "channel": "nobody"}
+            if statement.name == "insert_gated_jobs":
+                sizes.append(len(bindings["ids"]))
+                [(plan,)] = connection.execute(f"EXPLAIN (FORMAT JSON) {text}".encode(), bindings).fetchall()
+                filters.extend(found for found in conditions(plan[0]["Plan"]) if "SubPlan" in found)
+                return [(1, None, None)]
+            cursor = connection.execute(text.encode(), bindings)
+            return cursor.fetchall() if cursor.description else []
+
+        drive(enqueue_steps(jobs), execute)
+    assert sizes == [GATED_AT_ONCE, GATED_AT_ONCE, 1]
+    assert len(filters) == 2 * len(sizes)
+    assert all("hashed SubPlan" in found for found in filters), filters
+
+
+def conditions(plan: dict[str, Any]) -> Iterator[str]:
+    yield from (plan[name] for name in ("Filter", "Join Filter") if name in plan)
+    for part in plan.get("Plans", ()):
+        yield from conditions(part)
+
+
+def test_a_bulk_of_more_than_one_statement_is_stored_whole_and_in_order(world: RivalWorld) -> None:
+    session = world.register()
+    one = msgspec.structs.replace(world.new_job(), gates=one_key(0))
+    jobs = [msgspec.structs.replace(one, id=world.new_id()) for _ in range(GATED_AT_ONCE + 10)]
+    assert all(new.created for new in world.enqueue(*jobs))
+    assert [claim.id for claim in world.claim(session, 100)] == [job.id for job in jobs[:5]]
+    assert [new.created for new in world.enqueue(*jobs[-3:], jobs[0])] == [False] * 4
+
+
+def test_no_statement_of_a_bulk_looks_through_an_array_for_each_job() -> None:
+    """What a plan does not count: a look through all ids, or for the n-th of many texts, takes a time that grows."""
+    text = re.sub(r"--.*", "", sql("insert_gated_jobs", "penstock"))
+    assert re.findall(r"\b(?:ANY|ALL)\s*\(|\)\s*\[", text) == []
