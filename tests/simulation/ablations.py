@@ -170,16 +170,16 @@ _real_hold = gates._hold
 SAFEGUARDS: dict[str, Safeguard] = {
     one.name: one
     for one in (
-        Safeguard("the fence at finish", _finish_by_job, 3),
-        Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 4),
-        Safeguard("one job per unique key", _replaced((enqueue, "_held"), by=lambda *_: None), 1),
+        Safeguard("the fence at finish", _finish_by_job, 25),
+        Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 3),
+        Safeguard("one job per unique key", _replaced((enqueue, "_held"), by=lambda *_: None), 0),
         Safeguard(
             "recovery of lost workers' jobs",
             _replaced((workers, "recover_jobs"), by=lambda *_: p.Recovered([], [])),
-            3,
+            0,
         ),
-        Safeguard("a crash costs an attempt", _replaced((workers, "ending_of_lost"), by=_crash_for_free), 2),
-        Safeguard("a release costs none", _replaced((finish, "ending_of"), by=_release_charged), 1),
+        Safeguard("a crash costs an attempt", _replaced((workers, "ending_of_lost"), by=_crash_for_free), 0),
+        Safeguard("a release costs none", _replaced((finish, "ending_of"), by=_release_charged), 3),
         Safeguard(
             "a cancel wins",
             _without_words(
@@ -193,9 +193,9 @@ SAFEGUARDS: dict[str, Safeguard] = {
                 "record_unfinished",
                 "save_results",
             ),
-            6,
+            0,
         ),
-        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 118),
+        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 36),
         Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
         Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 0),
         Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 1),
@@ -203,18 +203,18 @@ SAFEGUARDS: dict[str, Safeguard] = {
         Safeguard(
             "the check of the leader's term",
             _replaced((coordinate, "check_term"), (workers, "check_term"), (operate, "check_term"), by=lambda *_: None),
-            28,
+            24,
         ),
         Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 0),
-        Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 0),
-        Safeguard("starts count for a period", _replaced((gates, "_hold"), by=_hold_without_starts), 3),
+        Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 2),
+        Safeguard("starts count for a period", _replaced((gates, "_hold"), by=_hold_without_starts), 2),
         Safeguard(
-            "tenants take turns", _replaced((claim, "take_turns"), by=lambda tx, asked, lanes, jobs, read: jobs), 0
+            "tenants take turns", _replaced((claim, "take_turns"), by=lambda tx, asked, lanes, jobs, read: jobs), 1
         ),
         Safeguard("whoever makes room says so", _replaced((gates, "wake_gates"), by=lambda *_: None), 0),
-        Safeguard("the order of a key", _replaced((gates, "room_for"), by=lambda job, gate, first: gate.room > 0), 7),
+        Safeguard("the order of a key", _replaced((gates, "room_for"), by=lambda job, gate, first: gate.room > 0), 19),
         Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
-        Safeguard("resources are counted", _replaced((Budget, "free"), by=lambda _: None), 0),
-        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 0),
+        Safeguard("resources are counted", _replaced((Budget, "free"), by=lambda _: None), 4),
+        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 25),
     )
 }
