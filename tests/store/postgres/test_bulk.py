@@ -54,6 +54,14 @@ def two_of_each_key(number: int) -> tuple[Gate, ...]:
     return (*a_key_each(number // 2), *one_rate(number))
 
 
+def one_line(number: int) -> tuple[Gate, ...]:
+    return (Gate("key:a", 1, None, "key:a", True),)
+
+
+def a_line_for_two(number: int) -> tuple[Gate, ...]:
+    return (Gate(f"key:{number // 2}", 1, None, "key:{number}", True),)
+
+
 def passing(plan: dict[str, Any]) -> float:
     """The rows that a part of a plan and the parts below it look at."""
     dropped = sum(plan.get(f"Rows Removed by {what}", 0) for what in ("Filter", "Join Filter", "Index Recheck"))
@@ -101,7 +109,7 @@ def bulk(world: RivalWorld, count: int, gates: Callable[[int], tuple[Gate, ...]]
 
 # A statement that is used often is planned without a look at how many ids it is given.
 @pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("gates", [one_key, one_rate, a_key_each, two_of_each_key])
+@pytest.mark.parametrize("gates", [one_key, one_rate, a_key_each, two_of_each_key, one_line, a_line_for_two])
 def test_four_times_as_many_limited_jobs_are_four_times_the_work(
     world: RivalWorld, gates: Callable[[int], tuple[Gate, ...]], plans: str
 ) -> None:
