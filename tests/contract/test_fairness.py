@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from penstock.domain.gates import Gate
 from penstock.domain.job import Event, State
 from penstock.domain.options import Resources, Tenant
 from penstock.domain.room import Cap
@@ -179,6 +180,65 @@ def test_a_tenant_that_waits_before_a_full_gate_does_not_hold_up_the_others(worl
             one = world.new_job(tenant=Tenant(org))
             world.enqueue(p.NewJob(one.id, "{}", one.spec, (key(f"of:{org}", 1 if org == "a" else 9),)))
     assert Counter(served(world.claim(session, 5))) == {"a": 1, "b": 4}
+
+
+def add_limited(world: World, org: str | None, number: int, *gates: Gate, **fields: object) -> list[str]:
+    one = world.new_job(tenant=org and Tenant(org), **fields)
+    jobs = [p.NewJob(world.new_id(), "{}", one.spec, gates) for _ in range(number)]
+    return [new.id for new in world.enqueue(*jobs)]
+
+
+def run_through(world: World, session: int, times: int) -> list[str]:
+    """Who was served when each claim is completed before the next."""
+    given = []
+    for _ in range(times):
+        claims = world.claim(session)
+        given += served(claims)
+        world.complete(*claims)
+    return given
+
+
+def test_before_a_gate_that_they_share_they_take_turns(world: World, session: int) -> None:
+    gate = key("api", 1)
+    flood = add_limited(world, "flood", 10, gate)
+    world.clock.advance(60)
+    add_limited(world, "small", 2, gate)
+    assert run_through(world, session, 6) == ["flood", "flood", "small", "flood", "small", "flood"]
+    assert [world.state(job) for job in flood[:4]] == [State.COMPLETED] * 4
+
+
+def test_before_a_gate_with_room_for_several_they_take_turns(world: World, session: int) -> None:
+    gate = key("api", 4)
+    add_limited(world, "flood", 20, gate)
+    world.clock.advance(60)
+    add_limited(world, "other", 20, gate)
+    add_limited(world, None, 20, gate)
+    assert run_through(world, session, 1) == ["flood"] * 4  # When they came, nobody else was there.
+    assert Counter(run_through(world, session, 6)) == {"flood": 8, "other": 8, "-": 8}
+
+
+def test_a_rate_is_shared_too(world: World, session: int) -> None:
+    gate = rate("api", 6, 1.0)
+    add_limited(world, "flood", 60, gate)
+    world.clock.advance(0.5)
+    add_limited(world, "small", 6, gate)
+    assert served(world.claim(session)) == ["flood"] * 6
+    given = Counter[str]()
+    for _ in range(4):
+        world.clock.advance(1.0)
+        given.update(served(world.claim(session)))
+    assert given == {"flood": 18, "small": 6}
+
+
+def test_before_a_gate_priority_comes_first(world: World, session: int) -> None:
+    gate = key("api", 1)
+    add_limited(world, "a", 1, gate)
+    (held,) = world.claim(session)
+    add_limited(world, "a", 2, gate)
+    add_limited(world, "b", 2, gate, priority=5)
+    assert world.claim(session) == []
+    world.complete(held)
+    assert run_through(world, session, 4) == ["b", "b", "a", "a"]
 
 
 def test_retries_and_delays_keep_their_tenant(world: World, session: int) -> None:

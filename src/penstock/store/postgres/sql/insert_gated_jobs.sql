@@ -59,5 +59,8 @@ placed AS (
 SELECT
     (SELECT lane FROM route),
     CASE WHEN count(*) < cardinality(%(ids)s::uuid[]) THEN coalesce(array_agg(id::text), '{}') END,
-    (SELECT pg_notify(%(channel)s::text, pg_current_xact_id()::text) WHERE %(wake)s::boolean)::text
+    (
+        SELECT pg_notify(%(channel)s::text, pg_current_xact_id()::text)
+        WHERE %(wake)s::boolean AND EXISTS (SELECT 1 FROM route)
+    )::text
 FROM new
