@@ -1,4 +1,4 @@
-"""What a bulk of limited jobs costs: four times as many are four times the work, not sixteen times."""
+"""What a bulk of jobs with keys costs: four times as many are four times the work, not sixteen times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 from psycopg import ClientCursor
 
 from penstock.domain.gates import Gate
-from penstock.store.postgres.enqueue import GATED_AT_ONCE, enqueue_steps
+from penstock.domain.options import Unique
+from penstock.store import params as p
+from penstock.store.postgres.enqueue import KEYED_AT_ONCE, enqueue_steps
 from penstock.store.postgres.statements import numbered, sql
 from penstock.store.postgres.steps import Rows, Statement
 from penstock.store.postgres.wiring import drive
@@ -54,6 +56,14 @@ def two_of_each_key(number: int) -> tuple[Gate, ...]:
     return (*a_key_each(number // 2), *one_rate(number))
 
 
+def one_line(number: int) -> tuple[Gate, ...]:
+    return (Gate("key:a", 1, None, "key:a", True),)
+
+
+def a_line_for_two(number: int) -> tuple[Gate, ...]:
+    return (Gate(f"key:{number // 2}", 1, None, "key:{number}", True),)
+
+
 def passing(plan: dict[str, Any]) -> float:
     """The rows that a part of a plan and the parts below it look at."""
     dropped = sum(plan.get(f"Rows Removed by {what}", 0) for what in ("Filter", "Join Filter", "Index Recheck"))
@@ -75,10 +85,17 @@ def explained(connection: Connection, text: str, bindings: dict[str, Any]) -> di
     return plan
 
 
-def bulk(world: RivalWorld, count: int, gates: Callable[[int], tuple[Gate, ...]], plans: str) -> Cost:
-    """Store so many jobs in one call as a client does, and take them back. Every statement is tried once before."""
+def limited(world: RivalWorld, count: int, gates: Callable[[int], tuple[Gate, ...]]) -> list[p.NewJob]:
     one = world.new_job()
-    jobs = [msgspec.structs.replace(one, id=world.new_id(), gates=gates(number)) for number in range(count)]
+    return [msgspec.structs.replace(one, id=world.new_id(), gates=gates(number)) for number in range(count)]
+
+
+def unique(world: RivalWorld, count: int) -> list[p.NewJob]:
+    return [world.new_job(unique=Unique(f"key:{number}", per=60)) for number in range(count)]
+
+
+def bulk(world: RivalWorld, jobs: list[p.NewJob], plans: str) -> Cost:
+    """Store these in one call as a client does, and take them back. Every statement is tried once before."""
     names: list[str] = []
     sent, rows = 0, 0.0
     with world.rival() as connection:
@@ -86,7 +103,7 @@ def bulk(world: RivalWorld, count: int, gates: Callable[[int], tuple[Gate, ...]]
         def execute(statement: Statement) -> Rows:
             nonlocal sent, rows
             text = sql(statement.name, world.schema)
-            bindings = {**statement.parameters, "now": 1, "channel": "nobody"}
+            bindings = {**statement.parameters, "now": world.clock.now_us(), "channel": "nobody"}
             names.append(statement.name)
             sent += len(str(bindings))
             rows += passing(explained(connection, text, bindings))
@@ -101,12 +118,27 @@ def bulk(world: RivalWorld, count: int, gates: Callable[[int], tuple[Gate, ...]]
 
 # A statement that is used often is planned without a look at how many ids it is given.
 @pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("gates", [one_key, one_rate, a_key_each, two_of_each_key])
+@pytest.mark.parametrize("gates", [one_key, one_rate, a_key_each, two_of_each_key, one_line, a_line_for_two])
 def test_four_times_as_many_limited_jobs_are_four_times_the_work(
     world: RivalWorld, gates: Callable[[int], tuple[Gate, ...]], plans: str
 ) -> None:
     world.add()  # Makes the lane.
-    few, many = bulk(world, FEW, gates, plans), bulk(world, TIMES * FEW, gates, plans)
+    few, many = (bulk(world, limited(world, count, gates), plans) for count in (FEW, TIMES * FEW))
+    assert_in_proportion(few, many)
+
+
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("held", [False, True])
+def test_four_times_as_many_unique_jobs_are_four_times_the_work(world: RivalWorld, plans: str, held: bool) -> None:
+    world.add()
+    if held:
+        world.enqueue(*unique(world, TIMES * FEW))
+        world.clock.advance(61)
+    few, many = (bulk(world, unique(world, count), plans) for count in (FEW, TIMES * FEW))
+    assert_in_proportion(few, many)
+
+
+def assert_in_proportion(few: Cost, many: Cost) -> None:
     assert many.statements == few.statements
     assert many.sent <= few.sent * TIMES * 1.1
     assert many.rows <= few.rows * TIMES * 1.1
@@ -116,7 +148,7 @@ def test_four_times_as_many_limited_jobs_are_four_times_the_work(
 def test_ids_are_hashed_however_many_there_are_and_however_little_memory(world: RivalWorld) -> None:
     """Without a hash each id would be compared with all others. No more are sent than the server makes one for."""
     one = msgspec.structs.replace(world.new_job(), gates=one_key(0))
-    jobs = [msgspec.structs.replace(one, id=world.new_id()) for _ in range(2 * GATED_AT_ONCE + 1)]
+    jobs = [msgspec.structs.replace(one, id=world.new_id()) for _ in range(2 * KEYED_AT_ONCE + 1)]
     filters: list[str] = []
     sizes: list[int] = []
     with world.rival() as connection:
@@ -133,7 +165,7 @@ def test_ids_are_hashed_however_many_there_are_and_however_little_memory(world: 
             return cursor.fetchall() if cursor.description else []
 
         drive(enqueue_steps(jobs), execute)
-    assert sizes == [GATED_AT_ONCE, GATED_AT_ONCE, 1]
+    assert sizes == [KEYED_AT_ONCE, KEYED_AT_ONCE, 1]
     assert len(filters) == 2 * len(sizes)
     assert all("hashed SubPlan" in found for found in filters), filters
 
@@ -147,7 +179,7 @@ def conditions(plan: dict[str, Any]) -> Iterator[str]:
 def test_a_bulk_of_more_than_one_statement_is_stored_whole_and_in_order(world: RivalWorld) -> None:
     session = world.register()
     one = msgspec.structs.replace(world.new_job(), gates=one_key(0))
-    jobs = [msgspec.structs.replace(one, id=world.new_id()) for _ in range(GATED_AT_ONCE + 10)]
+    jobs = [msgspec.structs.replace(one, id=world.new_id()) for _ in range(KEYED_AT_ONCE + 10)]
     assert all(new.created for new in world.enqueue(*jobs))
     assert [claim.id for claim in world.claim(session, 100)] == [job.id for job in jobs[:5]]
     assert [new.created for new in world.enqueue(*jobs[-3:], jobs[0])] == [False] * 4

@@ -1,4 +1,4 @@
-"""Storing new jobs: those that share everything but id and payload are one statement."""
+"""Storing new jobs: those that share everything but id, payload and keys are one statement."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from penstock.store.postgres.gates import encode_gates, line_up_steps, park_step
 from penstock.store.postgres.steps import Steps, run
 
 BIGINT_MAX = 2**63 - 1
-GATED_AT_ONCE = 10_000
-"""Of limited jobs no more in one statement: of too many ids the server makes no hash, and compares each with all."""
+KEYED_AT_ONCE = 10_000
+"""Of jobs with keys no more in one statement: of too many ids the server makes no hash, and compares each with all."""
 Route = tuple[str, str, str, str, int]
 Shared = tuple[JobSpec, str | None]
 """What the jobs of a run share: their spec, and which dead letter they are a retry of."""
@@ -82,18 +82,23 @@ def _named(route: Route) -> dict[str, Any]:
 def _runs(
     jobs: Sequence[NewJob], held: dict[str, Enqueued], retried_from: dict[str, str] | None
 ) -> dict[Shared, list[NewJob]]:
-    """The jobs by what they share, each group in the order of the call."""
+    """The jobs by what they share, each group in the order of the call. Unique keys are each job's own."""
     runs: dict[Shared, list[NewJob]] = {}
     for job in jobs:
         if job.id not in held:
-            runs.setdefault((job.spec, retried_from[job.id] if retried_from else None), []).append(job)
+            spec = job.spec if job.spec.unique is None else msgspec.structs.replace(job.spec, unique=None)
+            runs.setdefault((spec, retried_from[job.id] if retried_from else None), []).append(job)
     return runs
+
+
+def _is_keyed(job: NewJob) -> bool:
+    return bool(job.gates) or job.spec.unique is not None
 
 
 def _parts(runs: dict[Shared, list[NewJob]]) -> Iterator[tuple[Shared, list[NewJob]]]:
     """What goes into one statement each."""
     for shared, jobs in runs.items():
-        most = GATED_AT_ONCE if any(job.gates for job in jobs) else len(jobs)
+        most = KEYED_AT_ONCE if any(map(_is_keyed, jobs)) else len(jobs)
         for start in range(0, len(jobs), most):
             yield shared, jobs[start : start + most]
 
@@ -110,13 +115,14 @@ def _insert(
     """Answers the ids that were stored, or None for all of them."""
     parameters = _shared(spec, retried_from, wake)
     parameters["ids"], parameters["payloads"] = [job.id for job in jobs], [job.payload for job in jobs]
-    gated = any(job.gates for job in jobs)
-    if gated:
+    keyed = any(map(_is_keyed, jobs))
+    if keyed:
         aside = list(dict.fromkeys(job.id for job in jobs if job.id in parked))
+        parameters["unique_keys"] = [job.spec.unique_key for job in jobs]
         parameters["gates"] = [encode_gates(job.gates) if job.gates else None for job in jobs]
         parameters["parked"], parameters["before"] = aside, [parked[id_] for id_ in aside]
     for _ in range(2):
-        [(lane, stored, _)] = yield from run("insert_gated_jobs" if gated else "insert_jobs", **parameters)
+        [(lane, stored, _)] = yield from run("insert_gated_jobs" if keyed else "insert_jobs", **parameters)
         if lane is not None:
             return None if stored is None else set(stored)
         yield from lane_steps([route_of(spec)])
@@ -135,7 +141,6 @@ def _shared(spec: JobSpec, retried_from: str | None, wake: bool) -> dict[str, An
         "tags": list(spec.tags) or None,
         "parent": spec.parent,
         "retried_from": retried_from,
-        "unique_key": spec.unique_key,
         "wake": wake,
     }
 

@@ -1,5 +1,5 @@
--- Jobs that share everything but id and payload. Nothing is stored while their lane is missing: it is made first.
--- Where none has gates, the parts marked "gates" are left out.
+-- Jobs that share everything but id, payload and keys. Nothing is stored while their lane is missing: it is made first.
+-- Where none has gates or a unique key, the parts marked "gates" are left out.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 route AS MATERIALIZED (
     SELECT lane FROM penstock.lane
@@ -8,27 +8,27 @@ route AS MATERIALIZED (
 ),
 new AS (
     INSERT INTO penstock.job (
-        id, lane, due_at, created_at, payload, policy, org, workspace, tags, parent, retried_from, unique_key
+        id, lane, due_at, created_at, payload, policy, org, workspace, tags, parent, retried_from
         -- gates {
-        , gates
+        , unique_key, gates
         -- }
     )
     SELECT
         row.id, route.lane, coalesce(%(at)s::bigint, moment.us + %(delay)s::bigint), moment.us, row.payload,
         %(policy)s::text, %(org)s::text, %(workspace)s::text, %(tags)s::text[], %(parent)s::uuid,
-        %(retried_from)s::uuid, %(unique_key)s::text
+        %(retried_from)s::uuid
         -- gates {
-        , row.gates
+        , row.unique_key, row.gates
         -- }
     FROM unnest(
         %(ids)s::uuid[], %(payloads)s::text[]
         -- gates {
-        , %(gates)s::text[]
+        , %(unique_keys)s::text[], %(gates)s::text[]
         -- }
     ) AS row (
         id, payload
         -- gates {
-        , gates
+        , unique_key, gates
         -- }
     )
     CROSS JOIN route

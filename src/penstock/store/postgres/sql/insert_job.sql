@@ -2,12 +2,12 @@
 -- that its id is stored already; the statement for many finds out which.
 WITH new AS (
     INSERT INTO penstock.job (
-        id, lane, due_at, created_at, payload, policy, org, workspace, tags, parent, retried_from, unique_key
+        id, lane, due_at, created_at, payload, policy, org, workspace, tags, parent, retried_from
     )
     SELECT
         %(id)s::uuid, lane.lane, coalesce(%(at)s::bigint, moment.us + %(delay)s::bigint), moment.us, %(payload)s::text,
         %(policy)s::text, %(org)s::text, %(workspace)s::text, %(tags)s::text[], %(parent)s::uuid,
-        %(retried_from)s::uuid, %(unique_key)s::text
+        %(retried_from)s::uuid
     FROM penstock.lane
     CROSS JOIN (SELECT penstock.moment(%(now)s::bigint) AS us) AS moment
     WHERE type = %(type)s::text AND queue = %(queue)s::text AND capability = %(capability)s::text
