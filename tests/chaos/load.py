@@ -20,7 +20,7 @@ FAIL_SHARE, POISON_SHARE = 0.10, 0.02
 MS_MIN, MS_MAX = 5, 50
 PARCEL_MAX = 5
 KEYS = {"shop-1": 1, "shop-2": 1, "shop-3": 1, "shop-4": 2, "shop-5": 3}
-ORDERED_KEYS = frozenset({"shop-1"})
+ORDERED_KEYS = frozenset({"shop-1", "shop-2"})
 KEY_SHARE = 0.2
 RATE = RateLimit("api", 10, per="500ms")
 RATE_SHARE = 0.15
