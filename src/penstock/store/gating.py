@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import msgspec
 
@@ -11,6 +12,13 @@ from penstock.domain.errors import ConfigError
 from penstock.domain.gates import Gate, words_of
 from penstock.domain.room import Cap, left_of
 from penstock.store.params import Claim, ClaimJobs, NewJob
+
+_gates = attrgetter("gates")
+
+
+def any_limited(claims: Iterable[Claim]) -> bool:
+    """Whether some have limits; asked of every claim, so it is done without a step of the interpreter for each job."""
+    return any(map(_gates, claims))
 
 
 @dataclass(slots=True)

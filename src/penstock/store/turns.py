@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from penstock.domain.options import NO_RESOURCES
 from penstock.domain.room import Needs
@@ -12,6 +13,13 @@ from penstock.store.params import Claim, ClaimJobs
 
 Kind = tuple[Hashable, ...]
 """What jobs have in common that may stand in for each other: the queue, and what has to be counted of them."""
+
+_tenant = attrgetter("tenant")
+
+
+def any_shared(claims: Iterable[Claim]) -> bool:
+    """Whether some have tenants. See any_limited()."""
+    return any(map(_tenant, claims))
 
 
 def kind_of(queue: str, scarce: Needs | None = None) -> Kind:

@@ -14,13 +14,14 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import NO_RESOURCES
 from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Room
 from penstock.store.endings import AVOID_US, refuse_claim
-from penstock.store.gating import rest_of
+from penstock.store.gating import any_limited, rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.store.postgres.gates import admit_steps
 from penstock.store.postgres.seen import Eligible, Lane, Seen, claims_of
 from penstock.store.postgres.steps import SEEN, Steps, run, value
 from penstock.store.postgres.turns import turn_steps
 from penstock.store.rows import read_resources
+from penstock.store.turns import any_shared
 
 EXPIRED_AGAIN_SECONDS = 60.0
 EXPIRED_PAGE = 1000
@@ -42,7 +43,8 @@ def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
         if rest.limit > 0:
             claimed = yield from _gather(seen, rest)
             jobs += yield from _admitted(seen, rest, claimed.jobs)
-    seen.turns.note(jobs)
+    if any_shared(jobs):
+        seen.turns.note(jobs)
     moments = [at for at in (claimed.next_due_at, seen.wake_at) if at is not None]
     return Claimed(jobs, claimed.claimed_at, min(moments, default=None))
 
@@ -50,7 +52,7 @@ def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
 def _admitted(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Claim]]:
     """Those that pass their gates, and instead of the others those that come next."""
     passed: list[Claim] = []
-    while any(job.gates for job in jobs):
+    while any_limited(jobs):
         rest = rest_of(claim, passed)
         admitted, back = yield from admit_steps(jobs, rest.limit if rest.at_once is None else rest.at_once)
         passed += admitted
@@ -75,7 +77,7 @@ def _gather(seen: Seen, claim: ClaimJobs) -> Steps[Claimed]:
             again = True
         if not again or len(jobs) >= claim.limit:
             break
-    if any(job.tenant for job in jobs):
+    if any_shared(jobs):
         jobs = yield from turn_steps(seen, claim, jobs)
     return Claimed(jobs, claimed.claimed_at, claimed.next_due_at)
 

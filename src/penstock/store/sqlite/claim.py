@@ -7,7 +7,7 @@ import msgspec
 
 from penstock.domain.job import StateCode
 from penstock.store.endings import refuse_claim
-from penstock.store.gating import rest_of
+from penstock.store.gating import any_limited, rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.store.sqlite.fit import lease_jobs
 from penstock.store.sqlite.gates import admit
@@ -15,6 +15,7 @@ from penstock.store.sqlite.lines import leave_line
 from penstock.store.sqlite.opening import open_gates
 from penstock.store.sqlite.turns import take_turns
 from penstock.store.sqlite.tx import Eligible, Tx
+from penstock.store.turns import any_shared
 
 PROMOTED_MAX = 2000
 MAX_TOKEN = 2**63 - 1
@@ -38,10 +39,11 @@ def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
         wake_at = open_gates(tx)
     lanes = tx.lanes.eligible(tx, claim, last_lane, orders)
     jobs = _lease(tx, claim, lanes, token)
-    if any(job.gates for job in jobs):
+    if any_limited(jobs):
         jobs = _admitted(tx, claim, lanes, jobs)
         wake_at = tx.value("next_wake")
-    tx.lanes.turns.note(jobs)
+    if any_shared(jobs):
+        tx.lanes.turns.note(jobs)
     return Claimed(jobs, tx.now, min((at for at in (next_due_at, wake_at) if at is not None), default=None))
 
 
@@ -50,7 +52,7 @@ def _lease(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> list[Claim]
     if not lease_jobs(tx, claim, lanes, token):
         return []
     jobs = _read_claims(tx, token)
-    return take_turns(tx, claim, lanes, jobs, _read_claims) if any(job.tenant for job in jobs) else jobs
+    return take_turns(tx, claim, lanes, jobs, _read_claims) if any_shared(jobs) else jobs
 
 
 def _admitted(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim]) -> list[Claim]:
