@@ -154,3 +154,25 @@ def test_the_sql_of_a_migration_run_by_hand_leaves_the_same_store(
     store = make_store()
     assert (store.migration_status().current, store.migration_sql()) == (LATEST, "")
     enqueue(store)
+
+
+def test_jobs_from_before_there_were_turns_have_theirs(make_store: MakeStore, path: Path) -> None:
+    before = 5
+    change(
+        path, *(text for version, _, text in migrations() if version <= before),
+        f"UPDATE penstock_meta SET value = {before}",
+        "INSERT INTO penstock_lane VALUES (1, 'task', 'default', 'general', '')",
+        "INSERT INTO penstock_gate (gate, name, most, origin) VALUES (1, 'key:a', 1, 'key:a')",
+        *(
+            "INSERT INTO penstock_job (seq, id, lane, priority, due_at, created_at, payload, tenant) "
+            f"VALUES ({seq}, 'job-{seq}', 1, 0, 1, 1, '{{}}', {tenant})"
+            for seq, tenant in enumerate(("NULL", """'{"org":"acme"}'""", """'{"org":"beta"}'""", "NULL"), start=1)
+        ),
+        "INSERT INTO penstock_ready (lane, priority, due_at, seq) VALUES (1, 0, 1, 1), (1, 0, 1, 2)",
+        "INSERT INTO penstock_parked (gate, lane, priority, due_at, seq) VALUES (1, 1, 0, 1, 3), (1, 1, 0, 1, 4)",
+    )  # fmt: skip
+    store = make_store()
+    assert store.migrate().current == before
+    with store.transaction() as tx:
+        assert tx.execute("SELECT seq, tenant FROM penstock_ready ORDER BY seq") == [(1, None), (2, "acme")]
+        assert tx.execute("SELECT seq, tenant FROM penstock_parked ORDER BY seq") == [(3, "beta"), (4, "")]
