@@ -10,7 +10,9 @@ from tests.checker.events import ClaimTold, Event, FinishAsked, LostTold, Troubl
 
 @dataclass
 class Figures:
-    """Of one run: `pickups` are the seconds from a worker's death to the next claim of each job that it held."""
+    """Of one run: `pickups` are the seconds from a worker's death to the next claim of each job without limits that it
+    held.
+    """
 
     jobs: int = 0
     lost: int = 0
