@@ -39,7 +39,7 @@ def settle(stage: Stage, *, removed: Collection[str] = ()) -> Truth:
 def _figures(stage: Stage, truth: Truth, events: list[Event], known: checker_truth.Truth) -> Figures:
     refused, accepted = superseded(events)
     limited = {
-        plan.id for plan in stage.plans if plan.key is not None or plan.rated
+        plan.id for plan in stage.plans.values() if plan.key is not None or plan.rated
     }  # Those wait for their limits too.
     found = pickups(Case(History(events), known, stage.bounds))
     waits = [one.waited_us for one in found if one.stop.op == "killed" and one.lease.id not in limited]
