@@ -43,8 +43,6 @@ def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
         if rest.limit > 0:
             claimed = yield from _gather(seen, rest)
             jobs += yield from _admitted(seen, rest, claimed.jobs)
-    if any_shared(jobs):
-        seen.turns.note(jobs)
     moments = [at for at in (claimed.next_due_at, seen.wake_at) if at is not None]
     return Claimed(jobs, claimed.claimed_at, min(moments, default=None))
 
@@ -56,10 +54,13 @@ def _admitted(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cla
         rest = rest_of(claim, passed)
         admitted, back = yield from admit_steps(jobs, rest.limit if rest.at_once is None else rest.at_once)
         passed += admitted
+        seen.turns.note(admitted)
         seen.wake_at = yield from value("next_wake")
         if back or len(passed) >= claim.limit:
             return passed
         jobs = (yield from _gather(seen, rest_of(claim, passed))).jobs
+    if any_shared(jobs):
+        seen.turns.note(jobs)
     return passed + jobs
 
 

@@ -42,7 +42,7 @@ def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
     if any_limited(jobs):
         jobs = _admitted(tx, claim, lanes, jobs)
         wake_at = tx.value("next_wake")
-    if any_shared(jobs):
+    elif any_shared(jobs):
         tx.lanes.turns.note(jobs)
     return Claimed(jobs, tx.now, min((at for at in (next_due_at, wake_at) if at is not None), default=None))
 
@@ -62,6 +62,7 @@ def _admitted(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim]) -> l
         rest = rest_of(claim, passed)
         admitted, back = admit(tx, jobs, rest.limit if rest.at_once is None else rest.at_once)
         passed += admitted
+        tx.lanes.turns.note(admitted)
         if back or len(passed) >= claim.limit:
             break
         jobs = _lease(tx, rest_of(claim, passed), lanes, max(job.token for job in jobs))
