@@ -58,7 +58,7 @@ def _waiting(case: Case) -> dict[Kind, list[Waiting]]:
     found: dict[Kind, list[Waiting]] = defaultdict(list)
     for life in case.evidence.lives.values():
         stored, job = life.stored_by, life.job
-        unsure = life.taken or life.cancels or life.failed or (life.leases and life.leases[0].attempt > 1)
+        unsure = life.taken or life.cancels or life.failed or _was_held_by_nobody_known(life)
         if (
             stored is not None
             and job is not None
@@ -71,6 +71,12 @@ def _waiting(case: Case) -> dict[Kind, list[Waiting]]:
             until = life.leases[0].claim.begun if life.leases else NEVER
             found[_kind(life)].append(Waiting(job.tenant, stored.ended, until, life.id))
     return found
+
+
+def _was_held_by_nobody_known(life: Life) -> bool:
+    """Whether a claim that nobody has heard of may have had it, and somebody took it back."""
+    again = bool(life.leases) and life.leases[0].attempt > 1
+    return again or not life.true or any(job.history for job in life.true)
 
 
 def _kind(life: Life) -> Kind:
