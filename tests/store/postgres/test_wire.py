@@ -66,7 +66,7 @@ def test_every_type_that_statements_name_can_be_written() -> None:
 
 
 def test_a_text_with_a_nul_is_refused_and_not_cut(conn: psycopg.Connection[Any], wire: Wire) -> None:
-    for type_, value in (("text", "a\x00b"), ("text[]", ["a\x00b"])):
+    for type_, value in (("text", "a\x00b"), ("text[]", ["a\x00b"]), ("text[]", [None, "a\x00b"])):
         with pytest.raises(psycopg.DataError, match="NUL"):
             ask(conn, wire, f"SELECT %(one)s::{type_}", value)
     assert ask(conn, wire, "SELECT %(one)s::text", "whole") == [("whole",)]

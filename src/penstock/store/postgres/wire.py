@@ -26,6 +26,7 @@ TEXT, BIGINT, BOOLEAN = 25, 20, 16
 _NULL = b"\xff\xff\xff\xff"
 _HEAD = Struct(">iiiii")
 _LENGTH = Struct(">i")
+_NUL = "PostgreSQL cannot store a text with a NUL character"
 _ANSWERED = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
 Encode = Callable[[Any], bytes]
@@ -80,7 +81,7 @@ class Wire:
 def _text(item: str) -> bytes:
     data = item.encode()
     if b"\x00" in data:
-        raise DataError("PostgreSQL cannot store a text with a NUL character")
+        raise DataError(_NUL)
     return data
 
 
@@ -110,6 +111,20 @@ def _text_element(item: str) -> bytes:
     return _LENGTH.pack(len(data)) + data
 
 
+_some_texts = _array(TEXT, _text_element)
+
+
+def _texts(items: Sequence[str | None]) -> bytes:
+    """Without a step of the interpreter for each: ids, payloads and results are most of what is written."""
+    if not items or None in items:
+        return _some_texts(items)
+    data = list(map(str.encode, items))  # type: ignore[arg-type]  # None was looked for above.
+    if b"\x00" in b"".join(data):
+        raise DataError(_NUL)
+    head = _HEAD.pack(1, 0, TEXT, len(data), 1)
+    return head + b"".join(chain.from_iterable(zip(map(_LENGTH.pack, map(len, data)), data, strict=True)))
+
+
 def _number_element(item: int) -> bytes:
     return pack(">iq", 8, item)
 
@@ -130,11 +145,11 @@ def _numbers(items: Sequence[int | None]) -> bytes:
 
 ENCODERS: dict[str, Encode] = {
     "text": _text, "uuid": _text, "bigint": _number, "integer": _number, "boolean": _truth,
-    "text[]": _array(TEXT, _text_element), "uuid[]": _array(TEXT, _text_element),
+    "text[]": _texts, "uuid[]": _texts,
     "bigint[]": _numbers, "integer[]": _numbers, "smallint[]": _numbers,
     "boolean[]": _array(BOOLEAN, _truth_element),
 }  # fmt: skip
-_ARRAYS = {ENCODERS["text[]"]: 1009, ENCODERS["uuid[]"]: 1009, _numbers: 1016, ENCODERS["boolean[]"]: 1000}
+_ARRAYS = {_texts: 1009, _numbers: 1016, ENCODERS["boolean[]"]: 1000}
 
 
 class Shape(NamedTuple):
