@@ -73,6 +73,21 @@ def test_a_weight_is_how_many_turns_in_a_row(world: World, session: int) -> None
     assert given == ["a", "b", "b", "b"] * 8
 
 
+@pytest.mark.parametrize("slots", [1, 2, 5])
+def test_a_row_of_turns_goes_on_in_the_next_claim(world: World, session: int, slots: int) -> None:
+    for org in ("a", "b", "c", "d"):
+        add(world, org, 30)
+    given = [org for _ in range(30 // slots) for org in served(world.claim(session, slots, weights={"b": 3}))]
+    assert given == ["a", "b", "b", "b", "c", "d"] * 5
+
+
+def test_one_whose_row_goes_on_and_who_has_nothing_left_holds_nobody_up(world: World, session: int) -> None:
+    for org, number in (("a", 6), ("b", 1), ("c", 6)):
+        add(world, org, number)
+    given = [org for _ in range(4) for org in served(world.claim(session, 1, weights={"b": 3}))]
+    assert given == ["a", "b", "c", "a"]
+
+
 def test_no_slot_stays_empty_when_others_have_too_few(world: World, session: int) -> None:
     add(world, "flood", FLOOD)
     for org in ("x", "y", "z"):

@@ -54,13 +54,18 @@ class Turns:
     def last(self, queue: str) -> str:
         return self._last.get(queue, ("", 0))[0]
 
+    def goes_on(self, queue: str, weights: Mapping[str, int]) -> bool:
+        """Whether the one who had the last turn has more of them in a row."""
+        last, row = self._last.get(queue, ("", 0))
+        return 0 < row < weights.get(last, 1)
+
     def deal(self, queue: str, slots: int, most: Mapping[str, int], weights: Mapping[str, int]) -> list[str]:
         """The tenant of each slot, among those who have jobs: at most so many each."""
         last, row = self._last.get(queue, ("", 0))
         left = dict(most)
         dealt: list[str] = []
         line = sorted(most, key=lambda tenant: (tenant <= last, tenant))
-        if row < weights.get(last, 1) and last in left:
+        if last in left and self.goes_on(queue, weights):
             _give(dealt, left, last, min(slots, weights.get(last, 1) - row))
         while len(dealt) < slots and line:
             for tenant in line:

@@ -38,6 +38,7 @@ class Share:
         self.kind, self.queue, self.priority, self.slots = kind, first.queue, first.priority, len(places)
         self._jobs: dict[str, list[Claim]] = {}
         self._waiting: set[str] = set()
+        self._short: set[str] = set()
         self._add(places.values())
 
     @property
@@ -48,6 +49,8 @@ class Share:
     def wanted(self, waiting: Iterable[str] = ()) -> dict[str, int]:
         """How many more jobs are wanted, of which tenants. Those that are `waiting` have some."""
         self._waiting.update(waiting)
+        if self._turns.goes_on(self.queue, self._weights) and self.last not in self._short:
+            self._waiting.add(self.last)
         shares = Counter(self._dealt())
         more = {tenant: count - len(self._jobs.get(tenant, ())) for tenant, count in shares.items()}
         return {tenant: count for tenant, count in more.items() if count > 0}
@@ -58,6 +61,7 @@ class Share:
         found = Counter(job.tenant.org for job in jobs if job.tenant is not None)
         short = {tenant for tenant, count in wanted.items() if found[tenant] < count}
         self._waiting -= short
+        self._short |= short
         return self.wanted() if short else {}
 
     def settle(self, jobs: list[Claim | None]) -> list[Claim]:

@@ -8,6 +8,9 @@ from penstock.store.postgres.seen import Seen, claims_of
 from penstock.store.postgres.steps import Steps, run
 from penstock.store.turns import Share, shares_of
 
+LOOKED_AT_MAX = 50
+"""So many tenants a claim looks for; where there are more, the next one goes on after them."""
+
 
 def turn_steps(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Claim]]:
     """As many jobs, with the tenants in turn."""
@@ -28,8 +31,9 @@ def turn_steps(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cl
 def _waiting(seen: Seen, share: Share, lanes: list[int]) -> Steps[list[str]]:
     """The tenants that have jobs there: those that come after the last one, then from the beginning."""
     after = seen.looked_upto.pop(share.queue, share.last)
-    [(found, upto)] = yield from run("waiting_tenants", lanes=lanes, after=after, limit=share.slots)
-    if upto is not None:
+    limit = min(share.slots, LOOKED_AT_MAX)
+    [(found, upto)] = yield from run("waiting_tenants", lanes=lanes, after=after, limit=limit)
+    if upto is not None and len(found) < share.slots:
         seen.looked_upto[share.queue] = upto
     tenants: list[str] = found
     return tenants

@@ -12,7 +12,7 @@ ALTER TABLE penstock.parked DROP CONSTRAINT parked_pkey;
 ALTER TABLE penstock.parked ADD PRIMARY KEY (gate, lane, org, due_at, id);
 
 -- The tenants that have due jobs in these lanes, in order of their names: first those after one, then from the
--- beginning. Many may have jobs only for later: after so many looks, `upto` is where to go on another time.
+-- beginning. Many may have jobs only for later. If it did not look at all of them, `upto` is where to go on another time.
 CREATE FUNCTION penstock.waiting_tenants(
     lanes integer[], after text, most bigint, given bigint, OUT orgs text[], OUT upto text
 )
@@ -47,9 +47,8 @@ BEGIN
         IF one.due_at <= us THEN
             orgs := array_append(orgs, one.org);
         END IF;
-        EXIT WHEN cardinality(orgs) >= most;
         looks_left := looks_left - 1;
-        IF looks_left <= 0 THEN
+        IF cardinality(orgs) >= most OR looks_left <= 0 THEN
             upto := here;
             EXIT;
         END IF;

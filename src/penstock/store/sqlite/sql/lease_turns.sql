@@ -4,7 +4,7 @@ WITH first (seq, attempt, tenant, nth) AS (
     FROM json_each(:tenants) AS tenant
     CROSS JOIN json_each(:lanes) AS lane
     CROSS JOIN penstock_job AS job ON job.seq IN (
-        SELECT ready.seq FROM penstock_ready AS ready
+        SELECT ready.seq FROM penstock_ready AS ready INDEXED BY penstock_ready_tenant
         WHERE ready.lane = lane.value AND ready.priority = :priority AND ready.tenant = tenant.value
             AND (ready.avoid IS NULL OR ready.avoid <> :session OR ready.due_at <= :fair)
         ORDER BY ready.due_at, ready.seq

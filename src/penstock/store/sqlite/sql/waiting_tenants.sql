@@ -2,7 +2,7 @@
 WITH RECURSIVE next (tenant) AS (
     SELECT (
         SELECT min((
-            SELECT min(ready.tenant) FROM penstock_ready AS ready
+            SELECT min(ready.tenant) FROM penstock_ready AS ready INDEXED BY penstock_ready_tenant
             WHERE ready.lane = lane.value AND ready.priority = :priority AND ready.tenant > :after
         ))
         FROM json_each(:lanes) AS lane
@@ -10,7 +10,7 @@ WITH RECURSIVE next (tenant) AS (
     UNION ALL
     SELECT (
         SELECT min((
-            SELECT min(ready.tenant) FROM penstock_ready AS ready
+            SELECT min(ready.tenant) FROM penstock_ready AS ready INDEXED BY penstock_ready_tenant
             WHERE ready.lane = lane.value AND ready.priority = :priority AND ready.tenant > next.tenant
         ))
         FROM json_each(:lanes) AS lane
