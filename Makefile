@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test chaos repeat check fmt bench bench-peers bench-growth simulate ablate clean
+.PHONY: help demo test chaos repeat check lint fmt bench bench-peers bench-growth simulate ablate clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ help: ## Show this help
 demo: $(RUNTIME) ## Install what penstock needs and run a short tour of it
 	@$(BIN)/penstock demo
 
-test: check ## Run everything that CI runs: the checks, then all tests under coverage
+test: lint ## Run everything that CI runs: the checks and all tests
 	@sh tests/postgres/install_pgbouncer.sh
 	@rm -f .coverage .coverage.*
 	@$(BIN)/python -m compileall -q src tests benchmarks examples
@@ -30,10 +30,12 @@ chaos: $(DEV) ## Kill, cut, stop and fill everything under load: SEED=7 FAULT=wo
 repeat: $(DEV) ## Run contract, end-to-end tests and short chaos again and again, for 40 minutes at most: N=20
 	@$(BIN)/python -m tests.repeat $(if $(N),--rounds "$(N)")
 
-check: $(DEV) ## Check format, lint, types and import rules
+check: lint ## Check format, lint, import rules and types
+	@$(BIN)/mypy
+
+lint: $(DEV)
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
-	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
 fmt: $(DEV) ## Format the code and fix what the linter can fix

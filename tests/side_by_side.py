@@ -1,4 +1,4 @@
-"""Runs all tests in parts, three at once, the longest first: much of their time is waiting.
+"""Runs the check of types and all tests in parts, three at once, the longest first: much of their time is waiting.
 
 A part that is done says how long it took; one that failed says everything. Not by a shell's `&`, which would make the
 parts in the background deaf to SIGINT, and what they start too.
@@ -18,6 +18,7 @@ from typing import IO
 AT_ONCE = 3
 LOOK_SECONDS = 0.2
 INTERRUPTED = 130
+TYPES = [sys.executable, "-m", "mypy"]
 PYTEST = [sys.executable, "-m", "pytest"]
 MEASURED = [sys.executable, "-m", "coverage", "run", "-p", "-m", "pytest"]
 FOLDERS = {
@@ -75,7 +76,7 @@ def whole() -> dict[str, list[str]]:
 
 
 def main(commands: dict[str, list[str]] | None = None) -> int:
-    waiting = list((commands or whole()).items())
+    waiting = list((commands or {"types": TYPES, **whole()}).items())
     running: list[Part] = []
     worst = 0
     try:

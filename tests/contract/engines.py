@@ -66,7 +66,7 @@ def postgresql(version: Version) -> Engine:
             emptied.append(address)
         shared(version).execute("DROP TABLE IF EXISTS orders")
 
-    examples = 80 if version == max(VERSIONS) else 40
+    examples = 50 if version == max(VERSIONS) else 25
     return Engine(f"postgresql-{version}", "postgresql", fresh, drop, clean, narrow="&pool=1", examples=examples)
 
 

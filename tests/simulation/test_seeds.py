@@ -14,7 +14,7 @@ from tests.simulation.many import Case, run_many
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.sometimes import SOMETIMES
 
-SEEDS = 240
+SEEDS = 200
 REPLAYED = (0, 7)
 HASH = """
 import hashlib
