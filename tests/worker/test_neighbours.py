@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from penstock import App, Fixed, State
+from penstock import App, Context, Fixed, State
 from penstock.domain.options import Options, Resources
 from penstock.domain.registry import Declaration
-from penstock.store.params import Claim, ClaimJobs, HeartbeatWorker, RegisterWorker
+from penstock.observe.stuck import takers_among
+from penstock.store.params import Claim, ClaimJobs, HeartbeatWorker, RegisterWorker, WorkerInfo
 from penstock.worker import neighbours
 from penstock.worker.neighbours import Neighbours
 from penstock.worker.run import Plan, Run
-from tests.worker.running import beside_worker, until, until_state
+from tests.worker.running import beside_worker, burst, until, until_state
 
 
 def register(app: App, worker_id: str, **fields: Any) -> int:
@@ -107,3 +108,26 @@ def test_a_worker_leaves_its_second_failure_to_the_other(app: App, monkeypatch: 
         await until_state(job, State.CLAIMED)
 
     beside_worker(app, story)
+
+
+def test_in_burst_mode_nothing_is_left_to_others_who_may_be_gone(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that waits for another one ends with the job still waiting if that has ended meanwhile."""
+    register(app, "other")
+    looked = asyncio.Event()
+
+    def note(workers: list[WorkerInfo]) -> list[WorkerInfo]:
+        looked.set()
+        return takers_among(workers)
+
+    monkeypatch.setattr(neighbours, "takers_among", note)
+
+    @app.job(attempts=2, backoff=Fixed(0))
+    async def shaky(ctx: Context) -> None:
+        await looked.wait()
+        await asyncio.sleep(0)  # What it saw is noted in the same step.
+        if ctx.attempt == 1:
+            raise ValueError
+
+    job = shaky.enqueue()
+    burst(app)
+    assert (job.read().state, job.read().attempt) == (State.COMPLETED, 2)

@@ -163,9 +163,13 @@ class Outcomes:
                 progress=run.progress,
                 keep=_kept(run.policy.remove_on_fail),
                 crash=isinstance(error, ProcessDied),
-                elsewhere=event is Event.BACK_OFF and self._neighbours.may_take(run),
+                elsewhere=event is Event.BACK_OFF and self._may_wait_for_another(run),
             )
         )
+
+    def _may_wait_for_another(self, run: Run) -> bool:
+        """In burst mode the others may have ended by then, and this one would too, with the job still waiting."""
+        return not self._settings.burst and self._neighbours.may_take(run)
 
     def refuse(self, run: Run, error: PayloadError) -> None:
         """A payload that does not decode: dead at once, with the reason; nothing was run."""
