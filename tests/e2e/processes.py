@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from penstock import App, State
+from tests.postgres.processes import suspend_all
 
 PATIENCE_SECONDS = 30.0
 
@@ -128,6 +129,11 @@ class Process:
 
     def send(self, number: signal.Signals) -> None:
         self._child.send_signal(number)
+
+    def freeze(self, app: App) -> None:
+        """Suspend it, but not while it writes: one that stands still with the lock of the file keeps all others out."""
+        with app.transaction():
+            suspend_all([self.pid])
 
     def wait(self, seconds: float = PATIENCE_SECONDS) -> int:
         """Wait for the end and answer the exit code."""

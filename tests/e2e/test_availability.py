@@ -149,7 +149,7 @@ def test_a_leader_that_was_stopped_for_a_while_leads_no_more(app: App, processes
     first = processes.worker(TASK, **BRISK)
     assert leading(first) is first
     second = processes.worker(TASK, **BRISK)
-    first.send(signal.SIGSTOP)
+    first.freeze(app)
     second.wait_for("leads, term 2")
     first.send(signal.SIGCONT)
     first.wait_for("no longer leads, term 1")

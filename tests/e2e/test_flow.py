@@ -185,7 +185,7 @@ def test_a_resized_worker_that_was_lost_registers_with_what_it_was_given(app: Ap
     worker = processes.worker(QUICK, concurrency=3, heartbeat_interval=0.2)
     resize(app, worker, 2)
     worker.wait_for("resized from 3 to 2 slots")
-    worker.send(signal.SIGSTOP)
+    worker.freeze(app)
     until(lambda: app.store.recover_jobs(p.RecoverJobs(0.6)).wait().workers, "it is declared lost")
     worker.send(signal.SIGCONT)
     worker.wait_for("registering again")

@@ -89,7 +89,7 @@ def test_a_zombies_outcome_is_refused_and_it_goes_on_working(app: App, processes
     job = app.enqueue("gated", {"gate": gate})
     zombie.wait_for("begun 1")
     second = processes.worker(GATED, **QUICK_RECOVERY)
-    zombie.send(signal.SIGSTOP)
+    zombie.freeze(app)
     assert job.result(timeout=30) == "attempt 2"
     second.stop()
     open(gate, "w").close()
@@ -123,7 +123,7 @@ def test_a_zombie_thread_is_fenced_too(app: App, processes: Processes, gate: str
     job = app.enqueue("slow", {"gate": gate, "mark": str(mark)})
     zombie.wait_for("begun 1")
     processes.worker(handlers, **QUICK_RECOVERY)
-    zombie.send(signal.SIGSTOP)
+    zombie.freeze(app)
     assert job.result(timeout=30) == "attempt 2"
     zombie.send(signal.SIGCONT)
     zombie.wait_for("lost: the job was taken from this worker")
@@ -140,7 +140,7 @@ def test_a_woken_worker_does_not_call_others_dead(app: App, processes: Processes
     for worker in workers:
         worker.wait_for("begun 1")
     for worker in workers:
-        worker.send(signal.SIGSTOP)
+        worker.freeze(app)
     seen = app.store.list_workers().wait()
     until(
         lambda: max(row.heartbeat_at for row in seen) + STALE_SECONDS * 1.5e6 < now_us(app),
