@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from penstock.domain.errors import ConfigError
-from penstock.domain.options import check_name
+from penstock.domain.options import NAME_LENGTH_MAX
 
 WEIGHT_MAX = 1000
 
@@ -90,7 +90,7 @@ def read_weights(value: object, name: str) -> dict[str, int]:
         raise ConfigError(
             f"{name}={value!r} is not possible: write {{'acme': 3}}, or in a file [{name}] and below it acme = 3"
         )
-    return {check_name(org, name): _weight(given[org], f"{name}.{org}") for org in sorted(given)}
+    return {_org(org, name): _weight(given[org], f"{name}.{org}") for org in sorted(given)}
 
 
 def show_weights(weights: Mapping[str, int]) -> str:
@@ -103,6 +103,13 @@ def _from_text(text: str, name: str) -> Iterator[tuple[str, object]]:
         if not equals:
             raise ConfigError(f"{name}: {part!r} is not a weight: write it like acme=3")
         yield org, int(weight) if weight.isdecimal() else weight
+
+
+def _org(value: object, name: str) -> str:
+    """Whatever can be the name of a tenant."""
+    if not isinstance(value, str) or not 0 < len(value) <= NAME_LENGTH_MAX:
+        raise ConfigError(f"{name}: {value!r} is not the name of a tenant: a text of 1 to {NAME_LENGTH_MAX} characters")
+    return value
 
 
 def _weight(value: object, name: str) -> int:

@@ -170,8 +170,8 @@ def test_weights_that_are_not_possible(weight: str, toml: Toml) -> None:
 
 
 def test_weights_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PENSTOCK_TENANT_WEIGHTS", "beta=2, acme=3")
-    assert load()["tenant_weights"] == {"acme": 3, "beta": 2}
+    monkeypatch.setenv("PENSTOCK_TENANT_WEIGHTS", "big corp=2, acme=3")
+    assert load()["tenant_weights"] == {"acme": 3, "big corp": 2}
     monkeypatch.setenv("PENSTOCK_TENANT_WEIGHTS", "acme")
     with pytest.raises(ConfigError, match="'acme' is not a weight: write it like acme=3"):
         load()
