@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
 
 _not_run: list[str] = []
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays to the end: Python need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -44,18 +44,23 @@ if TYPE_CHECKING:
         StoreVersionError,
         UnknownJob,
         UnknownQueue,
+        UnknownSchedule,
         UnknownType,
         UnknownWorker,
+        UnknownWorkflow,
         UnsafeSQLite,
         UsageError,
         WorkerRefused,
     )
     from penstock.domain.job import ErrorInfo, Job, Progress, State
     from penstock.domain.options import Concurrency, Exponential, Fixed, RateLimit, Resources, Tenant, Unique
+    from penstock.domain.workflows import StepInfo, WorkflowInfo, WorkflowState
     from penstock.jobtype import JobType
+    from penstock.schedules.schedule import Schedule
     from penstock.worker.batches import Failed
     from penstock.worker.context import BatchContext, Context, current
     from penstock.worker.handler import Handler
+    from penstock.workflow import Workflow, WorkflowHandle
 
 _HOME = {
     "penstock.app": ("App",),
@@ -97,8 +102,10 @@ _HOME = {
         "StoreVersionError",
         "UnknownJob",
         "UnknownQueue",
+        "UnknownSchedule",
         "UnknownType",
         "UnknownWorker",
+        "UnknownWorkflow",
         "UnsafeSQLite",
         "UsageError",
         "WorkerRefused",
@@ -118,7 +125,13 @@ _HOME = {
         "Tenant",
         "Unique",
     ),
+    "penstock.domain.workflows": (
+        "StepInfo",
+        "WorkflowInfo",
+        "WorkflowState",
+    ),
     "penstock.jobtype": ("JobType",),
+    "penstock.schedules.schedule": ("Schedule",),
     "penstock.worker.batches": ("Failed",),
     "penstock.worker.context": (
         "BatchContext",
@@ -127,6 +140,10 @@ _HOME = {
     ),
     "penstock.worker.handler": ("Handler",),
     "penstock.coordinator.settings": ("Retention",),
+    "penstock.workflow": (
+        "Workflow",
+        "WorkflowHandle",
+    ),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -186,7 +203,9 @@ __all__ = [
     "ResultTimeout",
     "Retention",
     "Retry",
+    "Schedule",
     "State",
+    "StepInfo",
     "StoreBusy",
     "StoreClosed",
     "StoreError",
@@ -201,10 +220,16 @@ __all__ = [
     "Unique",
     "UnknownJob",
     "UnknownQueue",
+    "UnknownSchedule",
     "UnknownType",
     "UnknownWorker",
+    "UnknownWorkflow",
     "UnsafeSQLite",
     "UsageError",
     "WorkerRefused",
+    "Workflow",
+    "WorkflowHandle",
+    "WorkflowInfo",
+    "WorkflowState",
     "current",
 ]

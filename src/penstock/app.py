@@ -8,6 +8,7 @@ import random
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from datetime import datetime
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -22,7 +23,7 @@ from typing import (
     overload,
 )
 
-from penstock.client import Client, JobCall, JobHandle, as_calls, refuse_in_loop
+from penstock.client import Client, JobCall, JobHandle, as_calls, as_spread, refuse_in_loop, spreading
 from penstock.config.load import Config, load
 from penstock.coordinator.settings import Retention
 from penstock.declare import declare_batch, declare_function, declare_handler, new_handler
@@ -32,14 +33,20 @@ from penstock.domain.errors import ConfigError
 from penstock.domain.ids import check_id
 from penstock.domain.options import DEFAULTS, make_options
 from penstock.domain.registry import Declaration, Registry, Runner
+from penstock.domain.spread import Mode, make_spread, start_moment
+from penstock.domain.workflows import OnFailure
 from penstock.jobtype import DeclareOptions, EnqueueOptions, JobType
+from penstock.schedules.book import Schedules
+from penstock.schedules.installing import Configured, configured_plans, install
+from penstock.schedules.plan import When, check_schedule_name, make_plan
 from penstock.store.contract import Store, Transaction
 from penstock.store.open import open_store
-from penstock.store.params import History
+from penstock.store.params import History, Plan
 from penstock.worker.batches import Failed
 from penstock.worker.context import BatchContext, Context
 from penstock.worker.handler import Handler
 from penstock.worker.settings import Lifespan, make_settings, no_lifespan
+from penstock.workflow import Workflow, WorkflowHandle, handle_of, known
 
 if TYPE_CHECKING:
     from penstock.worker.worker import Worker
@@ -124,6 +131,9 @@ class App:
         self.config: Config | None = None
         self.registry = Registry()
         self.client = Client(lambda: self._store, self.registry, self._clock)
+        self.schedules = Schedules(self.client)
+        """The schedules of the store: add, list, get, pause, resume, reschedule, remove, run."""
+        self._planned: dict[str, Plan] = {}
 
     @classmethod
     def from_config(cls, path: str | os.PathLike[str] | None = None, **settings: Unpack[AppSettings]) -> Self:
@@ -223,6 +233,18 @@ class App:
         self.registry.add(declaration)
         return JobType(self.client, declaration)
 
+    def schedule(self, name: str, *, job: JobCall[Any], **when: Unpack[When]) -> None:
+        """Declare a schedule: app.schedule("nightly", job=cleanup.bind(max_age="24h"), cron="0 3 * * *").
+
+        It is installed in the store when a worker of this app starts, and fires also when that has stopped. What people
+        make of it stays, until it is declared otherwise. `cron` has five fields, or six with seconds first; or give
+        `every="15m"`. `timezone` (or `tz`) is UTC unless given. `start`, `end` and `limit` bound it. `misfire` is what
+        becomes of times that nobody was there for: "once", "skip" or "all"; `grace` is how late is not missed.
+        """
+        if check_schedule_name(name) in self._planned:
+            raise ConfigError(f"two schedules are declared as {name!r}; give one of them another name")
+        self._planned[name] = make_plan(job, when)
+
     # Enqueueing
 
     def enqueue_many(self, calls: Iterable[JobCall[Any]], *, conn: object | None = None) -> list[JobHandle[Any]]:
@@ -263,6 +285,51 @@ class App:
         call = self.client.call_by_name(name, payload or {}, dict(options), self.client.types)
         return (await self.client.aenqueue([call], conn))[0]
 
+    def spread(
+        self,
+        name: str,
+        calls: Iterable[JobCall[Any]],
+        *,
+        period: Duration = "24h",
+        batches: int | None = None,
+        mode: Mode = "once",
+        start: datetime | None = None,
+    ) -> int:
+        """Stagger many jobs over a period, beginning at `start` or now, and answer how many were enqueued.
+
+        `mode="once"`: each call once, in so many batches, or without `batches` each at its own moment, evenly.
+        `mode="each"`: every call in every batch; 6 batches in 24 hours are one every 4 hours. All or nothing, and once
+        in each period: another spread of this name that begins in the same one enqueues nothing and answers 0. Periods
+        are counted from 1970 in UTC, by the store's clock: one of 24 hours is a day in UTC.
+        """
+        refuse_in_loop("spread", "aspread")
+        plan, begin = make_spread(name, period, batches, mode), start_moment(start)
+        found = as_spread(plan, calls)
+        if not found:
+            return 0
+        with spreading(name):
+            stored = self.client.spread(plan, found, begin, self._store.read_clock().wait()).wait()
+        return sum(job.created for job in stored)
+
+    async def aspread(
+        self,
+        name: str,
+        calls: Iterable[JobCall[Any]],
+        *,
+        period: Duration = "24h",
+        batches: int | None = None,
+        mode: Mode = "once",
+        start: datetime | None = None,
+    ) -> int:
+        """The same for async code."""
+        plan, begin = make_spread(name, period, batches, mode), start_moment(start)
+        found = as_spread(plan, calls)
+        if not found:
+            return 0
+        with spreading(name):
+            stored = await self.client.spread(plan, found, begin, await self._store.read_clock())
+        return sum(job.created for job in stored)
+
     def transaction(self) -> AbstractContextManager[Transaction]:
         """A transaction on the store: your statements and using(conn=tx).enqueue(…) commit together or not at all."""
         refuse_in_loop("transaction", "atransaction")
@@ -281,6 +348,30 @@ class App:
 
     async def aget(self, job_id: str) -> JobHandle[Any]:
         return self.client.handle(check_id(job_id), await self.client.get(job_id))
+
+    # Workflows
+
+    def workflow(
+        self, name: str, *, on_failure: OnFailure = "stop", compensate: JobCall[Any] | None = None
+    ) -> Workflow:
+        """A new workflow: add steps to it, then enqueue it.
+
+        If a job does not complete, no later step begins ("stop") or those after it begin all the same ("continue"),
+        unless a step says otherwise. `compensate` is a call that is enqueued once the workflow has failed.
+        """
+        return Workflow(self.client, name, on_failure, compensate)
+
+    def get_workflow(self, workflow_id: str) -> WorkflowHandle:
+        """The workflow with this id, or UnknownWorkflow."""
+        refuse_in_loop("get_workflow", "aget_workflow")
+        handle = handle_of(self.client, check_id(workflow_id))
+        known(self._store.read_workflow(handle.id).wait(), handle.id)
+        return handle
+
+    async def aget_workflow(self, workflow_id: str) -> WorkflowHandle:
+        handle = handle_of(self.client, check_id(workflow_id))
+        known(await self._store.read_workflow(handle.id), handle.id)
+        return handle
 
     # Pausing
 
@@ -347,9 +438,17 @@ class App:
         checked = make_settings(**{**configured, **own, **settings})
         if checked.limits is not None:
             self.client.use_limits(checked.limits)
+        plans = None if store is not None else self._plans(checked.schedules)
         return Worker(
-            store or self._store, self.registry, self.client, checked, self._clock, self.lifespan, self._place
-        )
+            store or self._store, self.registry, self.client, checked, self._clock, self.lifespan, self._place,
+            prepare=(lambda: install(self._store, plans)) if plans else None,
+        )  # fmt: skip
+
+    def _plans(self, configured: tuple[Configured, ...]) -> dict[str, Plan]:
+        """All schedules that are declared, here and in the config."""
+        for name in [one.name for one in configured if one.name in self._planned]:
+            raise ConfigError(f"two schedules are declared as {name!r}, in the code and in the config; leave one")
+        return self._planned | configured_plans(configured, self.client, self.registry)
 
     @contextmanager
     def _in_place(self, store: Store, clock: Clock) -> Iterator[None]:

@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
 from penstock.domain import errors
 from penstock.domain.clock import Clock
-from penstock.domain.gates import Gate, Limit, Wholes, fill, gates_of
+from penstock.domain.gates import Gate, Limit, Wholes, fill, gates_of, names_tenant
 from penstock.domain.ids import IdSource, check_id
 from penstock.domain.job import FINAL, Job, State
 from penstock.domain.options import DEFAULTS, Options, Unique, check_name, make_options
 from penstock.domain.pauses import PauseKind
 from penstock.domain.payload import check_plain, decode_json, encode_json, from_plain
 from penstock.domain.registry import Declaration, Registry
+from penstock.domain.running import running_here
+from penstock.domain.spread import Spread
 from penstock.store.call import Call
 from penstock.store.contract import Store
 from penstock.store.params import (
     CancelJob,
     Cancelled,
+    Claim,
     Enqueued,
     EnqueueJobs,
     JobSpec,
@@ -33,6 +37,7 @@ from penstock.store.params import (
     PauseWork,
     ResumeWork,
     Switched,
+    WholeKey,
     job_spec,
 )
 
@@ -120,8 +125,20 @@ class Client:
             for call, new_id in zip(calls, ids, strict=True)
         ]
 
-    def follow_up(self, call: JobCall[Any], parent: str) -> NewJob:
-        spec = msgspec.structs.replace(call.spec, parent=parent)
+    def follow_up(self, call: JobCall[Any], parent: Claim) -> NewJob:
+        """The job that is stored with the completion of its parent, whose tenant and tags it has unless it has own."""
+        return self.child(call, parent.id, parent)
+
+    def child(self, call: JobCall[Any], parent: str, heir_of: Claim | None = None) -> NewJob:
+        """A job that belongs to another, or to a workflow; with the tenant and tags of the one that made it, unless it
+        has own.
+        """
+        spec = call.spec
+        if heir_of is None:
+            spec = msgspec.structs.replace(spec, parent=parent)
+        else:
+            tenant, tags = spec.tenant or heir_of.tenant, spec.tags or heir_of.tags or ()
+            spec = msgspec.structs.replace(spec, parent=parent, tenant=tenant, tags=tags)
         return NewJob(call.job_id or self._ids.next_id(), call.payload, spec, self._all_gates(call))
 
     def _all_gates(self, call: JobCall[Any]) -> tuple[Gate, ...]:
@@ -148,6 +165,22 @@ class Client:
         except errors.CommitUncertain as error:
             _uncertain(error, jobs)
         return self._handles(stored, calls)
+
+    def spread(
+        self, spread: Spread, calls: Sequence[JobCall[Any]], start_us: int | None, now_us: int
+    ) -> Call[list[Enqueued]]:
+        """Store the calls over the period that begins now or at `start_us`, unless that was done before."""
+        start = now_us if start_us is None else start_us
+        specs: dict[tuple[int, int], JobSpec] = {}
+        jobs = []
+        for number, due in spread.moments(len(calls), start):
+            call = calls[number]
+            spec = specs.get((id(call.spec), due))
+            if spec is None:
+                spec = specs[id(call.spec), due] = msgspec.structs.replace(call.spec, at=due)
+            jobs.append(NewJob(call.job_id or self._ids.next_id(), call.payload, spec, self._all_gates(call)))
+        key = WholeKey(spread.key(start), spread.held_seconds(start, now_us))
+        return self.store.enqueue_jobs(EnqueueJobs(jobs, whole=key))
 
     def _handles(self, stored: list[Enqueued], calls: Sequence[JobCall[Any]]) -> list[JobHandle[Any]]:
         return [JobHandle(new.id, new.created, self, call.result_type) for new, call in zip(stored, calls, strict=True)]
@@ -230,24 +263,24 @@ class JobHandle(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False):
     def result(self, timeout: float | None = None) -> R_co:
         """Wait for the end and return what the handler returned, or raise JobFailed, JobCancelled or JobExpired."""
         refuse_in_loop("result", "aresult")
-        waiting = _Waiting(self._client.store, timeout)
+        waiting = Waiting(self._client.store, timeout)
         while True:
             if waiting.changed():
                 job = self.read()
                 if job.state in FINAL:
                     return self._outcome(job)
-            time.sleep(waiting.pause(self.id))
+            time.sleep(waiting.pause(f"job {self.id}"))
 
     async def aresult(self, timeout: float | None = None) -> R_co:
         import asyncio
 
-        waiting = _Waiting(self._client.store, timeout)
+        waiting = Waiting(self._client.store, timeout)
         while True:
             if waiting.changed():
                 job = await self.aread()
                 if job.state in FINAL:
                     return self._outcome(job)
-            await asyncio.sleep(waiting.pause(self.id))
+            await asyncio.sleep(waiting.pause(f"job {self.id}"))
 
     def _outcome(self, job: Job) -> R_co:
         if job.state is State.COMPLETED:
@@ -269,7 +302,14 @@ class JobHandle(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False):
         return await self._client.store.cancel_job(CancelJob(self.id))
 
 
-class _Waiting:
+_WAITS_IN_HANDLER = (
+    "{} has not ended, and a handler cannot wait for it: it would keep its slot meanwhile, and when all slots do, "
+    "nothing is left to run what they wait for. Let what comes afterwards be a job of its own: a follow-up, by "
+    "ctx.enqueue(…) or by then(…) on the type, or a step of a workflow"
+)
+
+
+class Waiting:
     """Patience without load: looks at the store's change counter, and at the job only when that moved.
 
     Where there is no counter, the pauses between two looks grow.
@@ -290,9 +330,11 @@ class _Waiting:
             self._pause = POLL_SECONDS_MIN
         return before != self._seen
 
-    def pause(self, job_id: str) -> float:
+    def pause(self, what: str) -> float:
         if self._end is not None and time.monotonic() >= self._end:
-            raise errors.ResultTimeout(f"job {job_id} did not end within {self._timeout} s; it goes on by itself")
+            raise errors.ResultTimeout(f"{what} did not end within {self._timeout} s; it goes on by itself")
+        if running_here() is not None:
+            raise errors.UsageError(_WAITS_IN_HANDLER.format(what))
         self._pause = min(self._pause * 1.5, POLL_SECONDS_MAX if self._seen is not None else LOOK_SECONDS_MAX)
         return self._pause if self._end is None else max(0.0, min(self._pause, self._end - time.monotonic()))
 
@@ -303,9 +345,20 @@ def _filled_call(payload: str, spec: JobSpec, job_id: str | None, declaration: D
     if spec.limit is None and spec.rate_limit is None and spec.unique is None:
         return JobCall(payload, spec, job_id, result_type)
     what = f"the payload of {spec.type}"
+    spec = _with_tenant(spec)
     text = payload if declaration is None else encode_json(declaration.signature.decode(payload), what)
     fields = decode_json(text)
     return JobCall(payload, _filled_unique(spec, fields, what), job_id, result_type, gates_of(spec, fields, what))
+
+
+def _with_tenant(spec: JobSpec) -> JobSpec:
+    """A job whose keys are one per tenant, and that has none, is of the tenant of the job whose handler makes it."""
+    here = running_here() if spec.tenant is None else None
+    if here is None or here.tenant is None:
+        return spec
+    keys = [keyed.key for keyed in (spec.limit, spec.rate_limit, spec.unique) if keyed is not None]
+    needed = (spec.unique is not None and spec.unique.scope == "tenant") or any(map(names_tenant, keys))
+    return msgspec.structs.replace(spec, tenant=here.tenant) if needed else spec
 
 
 def _filled_unique(spec: JobSpec, fields: Mapping[str, Any], what: str) -> JobSpec:
@@ -338,14 +391,37 @@ def refuse_in_loop(name: str, instead: str) -> None:
         )
 
 
-def as_calls(calls: Iterable[JobCall[Any]]) -> list[JobCall[Any]]:
+def as_calls(calls: Iterable[JobCall[Any]], what: str = "enqueue_many") -> list[JobCall[Any]]:
     found = list(calls)
     for call in found:
         if not isinstance(call, JobCall):
-            raise errors.UsageError(
-                f"enqueue_many() takes calls made by bind(), not {type(call).__name__}: job.bind(...)"
+            raise errors.UsageError(f"{what}() takes calls made by bind(), not {type(call).__name__}: job.bind(...)")
+    return found
+
+
+def as_spread(spread: Spread, calls: Iterable[JobCall[Any]]) -> list[JobCall[Any]]:
+    """The calls, if they leave to the spread what it decides: when they are due, and how often there is one."""
+    found = as_calls(calls, "spread")
+    for call in found:
+        if call.spec.delay or call.spec.at is not None:
+            raise errors.ConfigError(f"spread() decides when {call.type} is due: leave delay= and at= out of using()")
+        if spread.mode == "each" and (call.job_id is not None or call.spec.unique is not None):
+            what, fix = ("an id", "leave id= out") if call.job_id else ("a unique key", "add using(unique=None)")
+            raise errors.ConfigError(
+                f"mode='each' makes a job of {call.type} in every batch, and {what} of its own allows only one: {fix}"
             )
     return found
+
+
+@contextmanager
+def spreading(name: str) -> Iterator[None]:
+    """Says what to do when it is not known whether a spread was stored."""
+    try:
+        yield
+    except errors.CommitUncertain as error:
+        raise errors.EnqueueUncertain(
+            f"{error}. Spread {name!r} again: what was stored is not stored twice in one period"
+        ) from error
 
 
 def _named(jobs: Sequence[NewJob]) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Generic, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack
 
+from penstock.chain import Calls, TakesNothing, TakesResult, calls_with_result, check_function
 from penstock.client import Client, JobCall, JobHandle, enqueue_options
 from penstock.domain.duration import Duration
+from penstock.domain.errors import ConfigError
 from penstock.domain.options import Backoff, Concurrency, NoWorker, Options, RateLimit, Resources, Tenant, Unique
-from penstock.domain.registry import Declaration
+from penstock.domain.registry import Declaration, FollowUp
 from penstock.store.params import job_spec
 
 C = ParamSpec("C")
@@ -70,6 +72,16 @@ class Using(Generic[P, R]):
         """The call with these arguments, for enqueue_many() and follow-ups."""
         return self._client.call(self._declaration, self._spec, self._job_id, args, kwargs)
 
+    def _following(self, client: Client, name: str) -> Callable[[Any], Calls]:
+        """The call with the result of a job of the type `name`."""
+        if self._client is not client:
+            raise ConfigError(f"{self._declaration.name} is a job of another App: what follows {name} is of its own")
+        if self._conn is not None or self._job_id is not None:
+            raise ConfigError(
+                f"{name}.then() makes a new job with every completion, stored together with it: leave conn= and id= out"
+            )
+        return calls_with_result(name, self._declaration, self.bind)
+
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Store one job. When this returns, it is committed."""
         return self._client.enqueue([self.bind(*args, **kwargs)], self._conn)[0]
@@ -107,6 +119,32 @@ class JobType(Generic[C, X, P, R]):
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> JobCall[R]:
         """The call with these arguments, not enqueued: for enqueue_many() and follow-ups."""
         return self._plain.bind(*args, **kwargs)
+
+    def then(
+        self,
+        follow_up: TakesResult[R] | TakesNothing | Callable[[R], Calls],
+        /,
+        *,
+        when: Callable[[R], object] | None = None,
+    ) -> None:
+        """Enqueue a follow-up with every completion of a job of this type: both are stored or neither.
+
+        A job type is enqueued with the result as its only argument. A function of the result answers what to enqueue:
+        a call made by bind(), a list of them, or None. `when` is asked first, with the result. If one of them raises,
+        the attempt has failed. The follow-ups have the tenant and the tags of the job, unless they have their own.
+        """
+        if when is not None:
+            check_function(self.name, "when=", when)
+        self.declaration.follow_ups.append(FollowUp(self._maker(follow_up), when))
+
+    def _maker(self, follow_up: Any) -> Callable[[Any], Calls]:
+        if isinstance(follow_up, JobType):
+            return follow_up._plain._following(self._client, self.name)
+        if isinstance(follow_up, Using):
+            return follow_up._following(self._client, self.name)
+        check_function(self.name, "function", follow_up)
+        maker: Callable[[Any], Calls] = follow_up
+        return maker
 
     def using(self, *, conn: object | None = None, **options: Unpack[EnqueueOptions]) -> Using[P, R]:
         """Options for one enqueue: using(delay='5m', priority=10).enqueue(…).

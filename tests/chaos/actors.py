@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import Literal
 
 from tests.chaos.program.crashes import CRASHED
 from tests.chaos.program.role import Role
+from tests.nursery.nursery import path, start
 
-ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60.0
 TAIL_LINES = 25
 STARTED = "started:"
@@ -47,15 +46,16 @@ class Actor:
         self._started = False
         self.ending = False
         """Whether its end is our doing."""
-        with self.log.open("wb") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", f"tests.chaos.program.{kind}"],
-                cwd=ROOT,
-                env={**os.environ, **role.environment(), "PYTHONPATH": _path(), "PYTHONUNBUFFERED": "1"},
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
+        reader, writer = os.pipe()
+        self._lifeline: int | None = writer
+        try:
+            with self.log.open("wb") as output:
+                environment = {**os.environ, **role.environment(), "PYTHONPATH": path()}
+                self._process = start(
+                    f"tests.chaos.program.{kind}", environment=environment, stdin=reader, stdout=output.fileno()
+                )
+        finally:
+            os.close(reader)
 
     @property
     def number(self) -> int:
@@ -128,10 +128,6 @@ class Actor:
     def close(self) -> None:
         """Whatever state it is in: end it, reap it, let go of its input."""
         self.kill()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-
-
-def _path() -> str:
-    """Where the programs of this folder are, and whatever else was named."""
-    return os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.actors import Actor, Kind
-from tests.chaos.load import Plan, dealt, write_plans
+from tests.chaos.load import Plan, dealt, jobs_of, write_plans
 from tests.chaos.places import Place
 from tests.chaos.program.role import Role
 from tests.chaos.sizes import Size
@@ -24,7 +24,9 @@ class Cast:
         self.actors: list[Actor] = []
         """All that ever were."""
         self.plans: dict[str, Plan] = {}
-        """What the clients were told to enqueue, by id."""
+        """What the clients were told to enqueue, by id: single jobs, and those of workflows."""
+        self.flows: list[Plan] = []
+        """The workflows, and the jobs that make some."""
         self._changes: dict[str, dict[str, Any]] = {}
 
     def start_worker(self, number: int, *, wait: bool = True, settings: dict[str, Any] | None = None,
@@ -38,7 +40,8 @@ class Cast:
 
     def enqueue(self, plans: list[Plan], **role: Any) -> None:
         """Clients that share these jobs out: every second one is async code."""
-        self.plans |= {plan.id: plan for plan in plans}
+        self.plans |= {plan.id: plan for plan in jobs_of(plans)}
+        self.flows += [plan for plan in plans if plan.flow is not None]
         parcels = len({plan.parcel for plan in plans})
         pause = self.size.seconds * self.size.clients / max(1, parcels)
         for number, hand in enumerate(dealt(plans, self.size.clients), len(self.clients) + 1):

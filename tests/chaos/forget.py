@@ -12,11 +12,13 @@ from tests.checker.events import (
     EffectNoted,
     EnqueueAsked,
     EnqueueTold,
+    EnqueueWorkflowAsked,
     Event,
     FinishAsked,
     RunNoted,
     TakenTold,
     TokensAsked,
+    WorkflowAsked,
 )
 
 
@@ -39,15 +41,28 @@ def _without(events: list[Event], ids: frozenset[str]) -> Iterator[Event]:
                 event, ids=tuple(event.ids[index] for index in kept), created=tuple(event.created[i] for i in kept)
             )
         elif isinstance(event, FinishAsked):
+            workflows = [replace(one, workflow=_left(one.workflow, ids)) for one in event.workflows]
             yield replace(
-                event, completed=_others(event.completed, tokens), unfinished=_others(event.unfinished, tokens)
+                event,
+                completed=_others(event.completed, tokens),
+                unfinished=_others(event.unfinished, tokens),
+                workflows=_others(tuple(workflows), tokens),
             )
+        elif isinstance(event, EnqueueWorkflowAsked):
+            yield replace(event, workflow=_left(event.workflow, ids))
         elif isinstance(event, TakenTold):
             yield replace(event, jobs=tuple(id for id in event.jobs if id not in ids))
         elif isinstance(event, TokensAsked):
             yield replace(event, tokens=tuple(token for token in event.tokens if token not in tokens))
         else:
             yield event
+
+
+def _left(workflow: WorkflowAsked, ids: frozenset[str]) -> WorkflowAsked:
+    """As if it had been planned without them."""
+    steps = [replace(step, jobs=tuple(job for job in step.jobs if job.id not in ids)) for step in workflow.steps]
+    undo = workflow.compensate
+    return replace(workflow, steps=tuple(steps), compensate=None if undo is None or undo.id in ids else undo)
 
 
 def _others(ends: tuple[Any, ...], tokens: set[int]) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.store.params import CheckStore
 from tests.chaos.actors import Broken
 from tests.chaos.figures import Figures, superseded
+from tests.chaos.flows import check_flows
 from tests.chaos.forget import forget
 from tests.chaos.stage import Stage
 from tests.chaos.truth import Truth, check_plans, lost, read_truth
@@ -32,6 +33,7 @@ def settle(stage: Stage, *, removed: Collection[str] = ()) -> Truth:
     stage.figures = _figures(stage, truth, events, known)
     must_hold(events, known, bounds=stage.bounds, seed=stage.seed, replay=stage.replay)
     check_plans(truth, stage.plans)
+    check_flows(truth, stage.plans, stage.flows)
     _check_store(stage)
     return truth
 

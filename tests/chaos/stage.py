@@ -11,10 +11,11 @@ from random import Random
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from penstock import App, StoreError
+from penstock import App, StoreError, UnknownSchedule
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.job import FINAL, State
-from penstock.store.params import Count
+from penstock.domain.workflows import WorkflowState
+from penstock.store.params import Count, ListWorkflows
 from tests.chaos.actors import Actor, Broken, until
 from tests.chaos.cast import Cast
 from tests.chaos.figures import Figures
@@ -186,10 +187,22 @@ class Stage(Cast):
     def drain(self, but: Collection[str] = ()) -> None:
         """Wait until the clients have enqueued all and every job has ended, but those of types that nobody runs."""
         until(lambda: not self.loading(), "the clients have enqueued everything", DRAIN_SECONDS)
+        until(self._schedule_stopped, "the schedule is removed", DRAIN_SECONDS)
         try:
             until(lambda: not self._open(but), "every job has ended", DRAIN_SECONDS)
         except Broken as late:
             raise Broken(f"{late}; left: {self._open(but)}") from None
+
+    def _schedule_stopped(self) -> bool:
+        """It would go on for ever. Where no worker has come so far as to install it, none will."""
+        self.tend()
+        schedules = App(self.store).schedules
+        try:
+            for found in schedules.list():
+                schedules.remove(found.name)
+        except (StoreError, UnknownSchedule):
+            return False
+        return True
 
     def _open(self, but: Collection[str]) -> list[Count]:
         """What has not ended."""
@@ -198,7 +211,12 @@ class Stage(Cast):
             found = self.store.count_jobs().wait()
         except StoreError as error:
             return [Count(f"unknown: {error}", "", State.PENDING, 1)]
-        return [count for count in found if count.state not in FINAL and count.type not in but]
+        return [count for count in found if count.state not in FINAL and count.type not in but] or self._stuck()
+
+    def _stuck(self) -> list[Count]:
+        """Workflows that have not ended, though all jobs have: the leader will see to them."""
+        running = self.store.list_workflows(ListWorkflows(states=frozenset({WorkflowState.RUNNING}))).wait()
+        return [Count("workflow", one.id, State.BLOCKED, 1) for one in running]
 
     def stop_workers(self) -> None:
         for worker in self.workers.values():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.chaos.__main__ import chosen
-from tests.chaos.actors import ROOT
 from tests.chaos.catalogue import ELSEWHERE, ROWS, all_faults
 from tests.chaos.sizes import FULL, SHORT
+from tests.nursery.nursery import ROOT
 
 
 def test_every_row_of_the_table_has_a_fault_or_a_place() -> None:

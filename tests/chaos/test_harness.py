@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from random import Random
 
 import pytest
 from msgspec.structs import replace
 
+from penstock.domain.job import Job, State
+from penstock.domain.workflows import WorkflowInfo, WorkflowState
 from tests.chaos.actors import Broken
 from tests.chaos.catalogue import Fault
 from tests.chaos.figures import Figures, superseded
+from tests.chaos.flows import check_flows
 from tests.chaos.forget import forget
-from tests.chaos.load import FAIL_SHARE, POISON_SHARE, Plan, dealt, new_id, read_plans, standard_load, write_plans
+from tests.chaos.load import (
+    FAIL_SHARE,
+    POISON_SHARE,
+    Plan,
+    dealt,
+    jobs_of,
+    new_id,
+    read_plans,
+    standard_load,
+    write_plans,
+)
 from tests.chaos.paper import verdict
 from tests.chaos.program.crashes import CRASHED, Points
 from tests.chaos.program.role import Crash
@@ -21,6 +36,7 @@ from tests.chaos.servers import new_server
 from tests.chaos.settle import settle
 from tests.chaos.sizes import SHORT, Size
 from tests.chaos.stage import Stage
+from tests.chaos.truth import Truth
 from tests.checker.events import (
     ClaimTold,
     EnqueueAsked,
@@ -44,10 +60,10 @@ def test_a_seed_gives_the_same_load_again() -> None:
 
 
 def test_the_load_has_the_shares_that_it_should() -> None:
-    plans = standard_load(Random(1), 5000)
-    assert len({plan.id for plan in plans}) == 5000
+    plans = list(jobs_of(standard_load(Random(1), 5000)))
+    assert len({plan.id for plan in plans}) == len(plans) == 5000
     failing = sum(plan.type in ("shaky", "broken") for plan in plans)
-    poison = sum(plan.payload["ms"] == "soon" for plan in plans)
+    poison = sum(plan.payload.get("ms") == "soon" for plan in plans)
     assert abs(failing / 5000 - FAIL_SHARE) < 0.02
     assert abs(poison / 5000 - POISON_SHARE) < 0.01
 
@@ -55,10 +71,20 @@ def test_the_load_has_the_shares_that_it_should() -> None:
 def test_what_goes_together_is_dealt_to_one_client(tmp_path: Path) -> None:
     plans = standard_load(Random(1), 200)
     hands = dealt(plans, 2)
-    assert sum(map(len, hands)) == 200
+    assert len(list(jobs_of(hands[0]))) + len(list(jobs_of(hands[1]))) == 200
     assert not {plan.parcel for plan in hands[0]} & {plan.parcel for plan in hands[1]}
     write_plans(tmp_path / "plans", hands[0])
     assert list(read_plans(str(tmp_path / "plans"))) == hands[0]
+
+
+def test_every_kind_of_workflow_is_in_the_load_and_none_splits_what_goes_together() -> None:
+    plans = standard_load(Random(1), 500)
+    flows = [plan for plan in plans if plan.flow is not None]
+    assert len(flows) == 16
+    assert {plan.type for plan in flows} == {"workflow", "maker"}
+    assert {plan.flow.ending for plan in flows if plan.flow} == {"completed", "failed"}
+    parcels = [parcel for parcel, _ in groupby(plans, key=lambda plan: plan.parcel)]
+    assert len(parcels) == len(set(parcels))
 
 
 # Crash points
@@ -187,3 +213,77 @@ def test_a_plan_that_ends_otherwise_is_found(tmp_path: Path) -> None:
 
     assert run(Fault("planned", 1, wrongly_planned, ("sqlite",), (), ()), tmp_path).problem is None
     assert SHORT.bound > SHORT.lease
+
+
+# Workflows
+
+
+def told(plan: Plan, **states: str) -> Truth:
+    """The store after a run in which the jobs of this workflow ended as planned, but for those that are named."""
+    assert plan.flow is not None
+    now = datetime.now(UTC)
+    endings = {part.id: states.get(part.id, part.ending) for part in plan.flow.jobs}
+    jobs = {
+        id: Job(
+            id=id, type="plain", queue="default", capability="default", state=State(ending), payload=None, priority=0,
+            attempt=1, max_attempts=50, crashes=0, created_at=now, due_at=now, parent=plan.id,
+        )
+        for id, ending in endings.items()
+        if ending != "never"
+    }  # fmt: skip
+    flow = WorkflowInfo(
+        id=plan.id, name="flow", state=WorkflowState(states.get("flow", plan.flow.ending)), created_at=now
+    )
+    return Truth(jobs, [], {plan.id} if plan.ordered else set(), [flow])
+
+
+def failing_workflow() -> Plan:
+    plans = standard_load(Random(1), 500)
+    return next(plan for plan in plans if plan.flow is not None and plan.flow.ending == "failed")
+
+
+def test_a_workflow_that_ended_as_planned_is_sound() -> None:
+    plan = failing_workflow()
+    assert plan.flow is not None
+    assert sorted(part.ending for part in plan.flow.jobs) == ["completed", "completed", "completed", "dead", "never"]
+    check_flows(told(plan), {part.id: part for part in plan.flow.jobs}, [plan])
+
+
+@pytest.mark.parametrize(
+    ("ending", "instead", "problem"),
+    [
+        ("never", "completed", "which is completed, not never"),
+        ("completed", "never", "which is never, not completed"),
+        ("dead", "completed", "which is completed, not dead"),
+    ],
+)
+def test_a_workflow_that_did_not_end_as_planned_is_told(ending: str, instead: str, problem: str) -> None:
+    plan = failing_workflow()
+    assert plan.flow is not None
+    part = next(part for part in plan.flow.jobs if part.ending == ending)
+    with pytest.raises(Broken, match=problem):
+        check_flows(told(plan, **{part.id: instead}), {part.id: part for part in plan.flow.jobs}, [plan])
+
+
+def test_a_workflow_that_is_gone_or_in_another_state_is_told() -> None:
+    plan = failing_workflow()
+    assert plan.flow is not None
+    plans = {part.id: part for part in plan.flow.jobs}
+    with pytest.raises(Broken, match="is running, not failed"):
+        check_flows(told(plan, flow="running"), plans, [plan])
+    gone = told(plan)
+    gone.workflows.clear()
+    with pytest.raises(Broken, match="0 workflows of it are stored"):
+        check_flows(gone, plans, [plan])
+
+
+def test_a_workflow_that_the_fault_has_disturbed_must_only_end() -> None:
+    plan = failing_workflow()
+    assert plan.flow is not None
+    first, *others = plan.flow.jobs
+    plans = {part.id: part for part in others}
+    check_flows(told(plan, flow="completed"), plans, [plan])
+    with pytest.raises(Broken, match="never came to an end"):
+        check_flows(told(plan, flow="running"), plans, [plan])
+    with pytest.raises(Broken, match="is pending"):
+        check_flows(told(plan, **{first.id: "pending"}), plans, [plan])

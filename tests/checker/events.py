@@ -92,6 +92,8 @@ class RetryTold(Event, frozen=True, kw_only=True):
 
 
 class CancelAsked(Event, frozen=True, kw_only=True):
+    """Of cancel and cancel_workflow."""
+
     id: str
 
 
@@ -111,6 +113,53 @@ class RemovedTold(Event, frozen=True, kw_only=True):
     """Of prune and purge: how many jobs were removed."""
 
     removed: int
+
+
+# Workflows
+
+
+class StepAsked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Jobs that begin when all jobs of the steps with these numbers have ended."""
+
+    jobs: tuple[JobAsked, ...] = ()
+    after: tuple[int, ...] = ()
+    on_failure: str = "stop"
+
+
+class WorkflowAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A workflow as it was handed in. Each of its jobs may come to be, or never."""
+
+    id: str
+    steps: tuple[StepAsked, ...]
+    compensate: JobAsked | None = None
+
+
+class EnqueueWorkflowAsked(Event, frozen=True, kw_only=True):
+    workflow: WorkflowAsked
+
+
+class EnqueueWorkflowTold(Event, frozen=True, kw_only=True):
+    created: bool
+
+
+class CancelWorkflowTold(Event, frozen=True, kw_only=True):
+    """The state in which it was found, and whether all of its jobs have heard of it now."""
+
+    before: str
+    whole: bool
+
+
+class RetryWorkflowAsked(Event, frozen=True, kw_only=True):
+    """The new ids are for the jobs that ran and did not complete, in their order; the last compensates."""
+
+    id: str
+    new_ids: tuple[str, ...]
+
+
+class JobsTold(Event, frozen=True, kw_only=True):
+    """Of retry_workflow and settle: how many jobs."""
+
+    jobs: int
 
 
 # Attempts
@@ -167,10 +216,18 @@ class FollowUp(msgspec.Struct, frozen=True):
     job: JobAsked
 
 
+class FollowingWorkflow(msgspec.Struct, frozen=True):
+    """The same for a workflow."""
+
+    token: int
+    workflow: WorkflowAsked
+
+
 class FinishAsked(Event, frozen=True, kw_only=True):
     completed: tuple[Success, ...] = ()
     unfinished: tuple[Failure, ...] = ()
     follow_ups: tuple[FollowUp, ...] = ()
+    workflows: tuple[FollowingWorkflow, ...] = ()
 
 
 class OnceAsked(Event, frozen=True, kw_only=True):
@@ -233,6 +290,26 @@ class Duty(Event, frozen=True, kw_only=True):
     name: str = ""
 
 
+class ScheduleChanged(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A change of a schedule, and the jobs that are stored with it."""
+
+    schedule: str
+    jobs: tuple[JobAsked, ...] = ()
+
+
+class ScheduleAsked(Event, frozen=True, kw_only=True):
+    """With a `term` it is a leader, who takes ticks: each job is due at one."""
+
+    changes: tuple[ScheduleChanged, ...]
+    term: int | None = None
+
+
+class ScheduleTold(Event, frozen=True, kw_only=True):
+    """The schedules that were as they were taken to be: what was asked of them is stored."""
+
+    stored: tuple[str, ...]
+
+
 # What handlers and tests note
 
 
@@ -252,18 +329,13 @@ class EffectNoted(Event, frozen=True, kw_only=True):
     key: str = ""
 
 
-class TickNoted(Event, frozen=True, kw_only=True):
-    """A schedule has fired: `id` is the job that it made."""
-
-    schedule: str
-    tick: str
-    id: str = ""
-
-
 _ASKED: dict[str, type[Event]] = {
     "enqueue": EnqueueAsked,
     "retry_dead": RetryAsked,
     "cancel": CancelAsked,
+    "enqueue_workflow": EnqueueWorkflowAsked,
+    "cancel_workflow": CancelAsked,
+    "retry_workflow": RetryWorkflowAsked,
     "pause_work": FlowAsked,
     "resume_work": FlowAsked,
     "start": TokensAsked,
@@ -272,12 +344,17 @@ _ASKED: dict[str, type[Event]] = {
     "begin_once": OnceAsked,
     "end_once": OnceAsked,
     "register": RegisterAsked,
+    "schedule": ScheduleAsked,
     "duty": Duty,
 }
 _TOLD: dict[str, type[Event]] = {
     "enqueue": EnqueueTold,
     "retry_dead": RetryTold,
     "cancel": CancelTold,
+    "enqueue_workflow": EnqueueWorkflowTold,
+    "cancel_workflow": CancelWorkflowTold,
+    "retry_workflow": JobsTold,
+    "settle": JobsTold,
     "pause_work": Event,
     "resume_work": Event,
     "purge_dead": RemovedTold,
@@ -297,13 +374,13 @@ _TOLD: dict[str, type[Event]] = {
     "mark": Event,
     "tend": Event,
     "lead": LeadTold,
+    "schedule": ScheduleTold,
     "duty": Event,
 }
 _NOTED: dict[str, type[Event]] = {
     "duty": Duty,
     "run": RunNoted,
     "effect": EffectNoted,
-    "tick": TickNoted,
     "killed": Event,
     "paused": Event,
     "resumed": Event,

@@ -13,6 +13,7 @@ from penstock.domain.job import FINAL
 from tests.checker.events import FollowUp, JobAsked
 from tests.checker.history import NEVER, History, Operation
 from tests.checker.truth import TrueJob, Truth
+from tests.checker.workflows import Made, flows_of
 
 ENDING = frozenset({"complete", "back_off", "fail", "release", "cancel"})
 ENDING_FOR_GOOD = {"complete": "completed", "fail": "dead", "cancel": "cancelled"}
@@ -66,6 +67,7 @@ class Life:
     taken: list[Operation] = field(default_factory=list)
     failed: list[Operation] = field(default_factory=list)
     cancels: list[Operation] = field(default_factory=list)
+    """Of the job, or of the workflow that it belongs to."""
     true: list[TrueJob] = field(default_factory=list)
 
     @property
@@ -119,12 +121,14 @@ class Evidence:
         """What may have taken jobs from workers without naming them: a worker that registers again loses its own."""
         self.vague_claims = [claim for claim in history.of("claim") if not claim.ok]
         """What may have given jobs to workers that never heard of it."""
+        self.workflows = flows_of(history, truth)
         self._add_origins()
         self._add_leases()
         self._add_writes()
         self._add_acts()
         for job in truth.jobs:
             self.life(job.id).true.append(job)
+        self._add_workflows()
 
     def life(self, id: str) -> Life:
         if id not in self.lives:
@@ -137,6 +141,11 @@ class Evidence:
         for operation in self._history.of("enqueue"):
             for position, job in enumerate(operation.asked.jobs):
                 self.life(job.id).origins.append(_enqueued(operation, job, position))
+        for operation in self._history.of("schedule"):
+            for change in operation.asked.changes:
+                stored = change.schedule in operation.told.stored if operation.ok else None
+                for job in change.jobs:
+                    self.life(job.id).origins.append(Origin(operation, job, stored, bool(stored)))
         for operation in self._history.of("retry_dead"):
             news = [new for _, new in operation.told.pairs] if operation.ok else operation.asked.new_ids
             for new in news:
@@ -168,6 +177,9 @@ class Evidence:
         history = self._history
         for operation in history.of("cancel"):
             self.life(operation.asked.id).cancels.append(operation)
+        for flow in self.workflows.values():
+            for id in flow.ids if flow.cancels else ():
+                self.life(id).cancels.extend(flow.cancels)
         for operation in history.of("recover", "give_back"):
             for id in _taken(operation):
                 self.life(id).taken.append(operation)
@@ -179,12 +191,41 @@ class Evidence:
                 self.life(one.job.id).origins.append(Origin(operation, one.job, self._followed(operation, one)))
 
     def _followed(self, finish: Operation, one: FollowUp) -> bool | None:
-        """Whether it was stored: with its parent's end, unless somebody cancelled that or holds its unique key."""
-        if finish.ok and one.token in finish.told.lost:
+        """Whether it was stored: with its parent's end, unless somebody holds its unique key."""
+        stored = self._goes_with(finish, one.token)
+        return None if stored and one.job.unique is not None else stored
+
+    def _goes_with(self, finish: Operation, token: int) -> bool | None:
+        """Whether what goes with this attempt's end was stored: not if somebody cancelled the job."""
+        if finish.ok and token in finish.told.lost:
             return False
-        lease = self.leases.get(one.token)
-        doubtful = lease is None or self.lives[lease.id].cancels or one.job.unique is not None
-        return True if finish.ok and not doubtful else None
+        lease = self.leases.get(token)
+        return True if finish.ok and lease is not None and not self.lives[lease.id].cancels else None
+
+    def _add_workflows(self) -> None:
+        for flow in self.workflows.values():
+            for made in flow.made:
+                self._add_plan(made)
+            for retry in flow.retries:
+                for id in retry.asked.new_ids:
+                    self.life(id).origins.append(Origin(retry, None, None))
+
+    def _add_plan(self, made: Made) -> None:
+        """Only the jobs of the first steps are stored with it; the others may be, later."""
+        stored = self.made(made)
+        for step in made.plan.steps:
+            for job in step.jobs:
+                sure = stored if stored is False or not step.after else None
+                self.life(job.id).origins.append(Origin(made.operation, job, sure))
+        if made.plan.compensate is not None:
+            maybe = False if stored is False else None
+            self.life(made.plan.compensate.id).origins.append(Origin(made.operation, made.plan.compensate, maybe))
+
+    def made(self, made: Made) -> bool | None:
+        """Whether the workflow is stored since; None if nobody knows."""
+        if made.token is not None:
+            return self._goes_with(made.operation, made.token)
+        return made.operation.ok or None
 
     # Judging
 
@@ -229,7 +270,7 @@ class Evidence:
                 if write.operation.ok and write.event in ENDING_FOR_GOOD:
                     yield write.operation, None if life.cancels else ENDING_FOR_GOOD[write.event]
         for operation in life.cancels:
-            if operation.ok and operation.told.after in FINAL:
+            if operation.op == "cancel" and operation.ok and operation.told.after in FINAL:
                 yield operation, operation.told.after
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.checker.events import FollowUp, JobAsked, Success, UniqueAsked
+from tests.checker.events import FollowingWorkflow, FollowUp, JobAsked, Success, UniqueAsked
 from tests.checker.rules import Rate
-from tests.checker.story import Story
+from tests.checker.story import Story, flow, step
 
 
 def good_story() -> Story:
@@ -19,7 +19,7 @@ def good_story() -> Story:
         turns=frozenset({"shared"}),
     )
     for chapter in (_enqueue, _leaders, _ordinary_work, _a_worker_dies, _a_zombie, _given_back, _operators, _limits,
-                    _turns, _uncertainty):  # fmt: skip
+                    _turns, _workflows, _workflows_in_trouble, _uncertainty, _schedules):  # fmt: skip
         chapter(story)
     return story
 
@@ -45,8 +45,6 @@ def _leaders(story: Story) -> None:
     story.lead("w2", 2, lease=1.0)
     story.duty("w1", 1, phase="fail")
     story.duty("w2", 2)
-    story.note("tick", "w2", schedule="nightly", tick="2030-01-01", id="tick-1")
-    story.note("tick", "w2", schedule="nightly", tick="2030-01-02", id="tick-2")
 
 
 def _ordinary_work(story: Story) -> None:
@@ -181,6 +179,61 @@ def _turns(story: Story) -> None:
         story.stored(id)
 
 
+def _ran(story: Story, id: str, token: int, event: str = "complete") -> None:
+    """A job that a worker was given and that ended so."""
+    story.claim("w1", (id, token, 1))
+    if event == "complete":
+        story.complete("w1", id, token)
+    else:
+        story.end("w1", id, token, event)
+    story.stored(id, {"complete": "completed", "fail": "dead", "cancel": "cancelled"}[event])
+
+
+def _workflows(story: Story) -> None:
+    """A fan-out and a fan-in around a step of no jobs; and one that a handler makes, of which a part may fail."""
+    steps = step("f-a"), step("f-b1", "f-b2", after=(0,)), step(after=(1,)), step("f-c", after=(2,))
+    story.workflow("f", *steps, phase="unknown")
+    story.workflow("f", *steps, created=False)
+    for token, id in enumerate(("f-a", "f-b1", "f-b2", "f-c"), start=70):
+        _ran(story, id, token)
+    story.workflow_stored("f")
+    story.workflow("refused", step("r-a"), phase="fail")
+    story.enqueue("maker")
+    story.claim("w1", ("maker", 74, 1))
+    made = flow("m", step("m-a", on_failure="continue"), step("m-b", after=(0,)), undo="m-undo")
+    call = story.ask("w1", "finish", completed=(Success("maker", 74),), workflows=(FollowingWorkflow(74, made),))
+    story.tell("w1", "finish", call)
+    story.stored("maker")
+    story.claim("w5", ("m-a", 75, 1))
+    story.recover("w1", "m-a")
+    story.stored("m-a", "dead", crashes=1, steps="recover", decided_by="recovery")
+    story.settle("w1", 1)
+    _ran(story, "m-b", 76)
+    story.workflow_stored("m")
+
+
+def _workflows_in_trouble(story: Story) -> None:
+    """It fails and is compensated; is retried and cancelled; and is retried once more, with success."""
+    story.workflow("g", step("g-a1", "g-a2"), step("g-b", after=(0,)), undo="g-undo")
+    _ran(story, "g-a1", 77)
+    _ran(story, "g-a2", 78, "fail")
+    _ran(story, "g-undo", 79)
+    story.retry_workflow("g", "g-a3", "g-undo2")
+    story.claim("w1", ("g-a3", 80, 1))
+    story.cancel_workflow("g")
+    story.complete("w1", "g-a3", 80)
+    story.stored("g-a3", "cancelled")
+    story.retry_workflow("g", "g-a4", "g-undo3")
+    _ran(story, "g-a4", 81)
+    _ran(story, "g-b", 82)
+    story.workflow_stored("g")
+    story.cancel_workflow("g", before="completed")
+    story.workflow("h", step("h-a"), undo="h-undo")
+    _ran(story, "h-a", 83, "fail")
+    _ran(story, "h-undo", 84)
+    story.workflow_stored("h", "failed")
+
+
 def _uncertainty(story: Story) -> None:
     """Answers that never came: of an enqueue that was stored and one that was not, of a claim, and of a finish."""
     story.enqueue("maybe-1", phase="unknown")
@@ -189,7 +242,23 @@ def _uncertainty(story: Story) -> None:
     story.ask("w5", "claim")
     story.note("killed", "w5")
     story.recover("w1", "maybe-1")
-    story.claim("w1", ("maybe-1", 61, 2, 1))
-    story.complete("w1", "maybe-1", 61, phase="unknown")
-    story.complete("w1", "maybe-1", 61, lost=True)
+    story.claim("w1", ("maybe-1", 90, 2, 1))
+    story.complete("w1", "maybe-1", 90, phase="unknown")
+    story.complete("w1", "maybe-1", 90, lost=True)
     story.stored("maybe-1", attempt=2, crashes=1, steps="recover")
+
+
+def _schedules(story: Story) -> None:
+    """A tick that a leader of the past wanted too, one whose answer was lost, and a job that a person made."""
+    story.fire("w1", 1, "nightly", "tick-1", 5_000, phase="fail")
+    story.fire("w4", 2, "nightly", "tick-1", 5_000)
+    story.fire("w4", 2, "nightly", "tick-1", 5_000, stored=False)
+    story.fire("w4", 2, "nightly", "tick-2", 6_000, phase="unknown")
+    story.fire("w4", 2, "nightly", "tick-2", 6_000)
+    story.fire("w4", 2, "hourly", "tick-3", 6_000)
+    story.fire("operator", None, "nightly", "by-hand-1", 6_000)
+    story.fire("operator", None, "nightly", "by-hand-2", 6_000)
+    for token, id in enumerate(("tick-1", "tick-2", "tick-3", "by-hand-1", "by-hand-2"), start=100):
+        story.claim("w1", (id, token, 1))
+        story.complete("w1", id, token)
+        story.stored(id, schedule="hourly" if id == "tick-3" else "nightly")

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.checker.events import Event, Failure, JobAsked, JobClaimed, Phase, Success, kind_of
+from tests.checker.events import (
+    Event,
+    Failure,
+    JobAsked,
+    JobClaimed,
+    Phase,
+    ScheduleChanged,
+    StepAsked,
+    Success,
+    WorkflowAsked,
+    kind_of,
+)
 from tests.checker.history import History
 from tests.checker.rules import Bounds, Case
-from tests.checker.truth import Effect, Step, TrueJob, Truth
+from tests.checker.truth import Effect, Step, TrueJob, TrueWorkflow, Truth
 
 STEP_US = 1000
 
@@ -21,6 +32,7 @@ class Story:
         self._now = 0
         self._calls = 0
         self._jobs: list[TrueJob] = []
+        self._workflows: list[TrueWorkflow] = []
         self._effects: list[Effect] = []
         self._counts: dict[str, int] | None = None
 
@@ -116,12 +128,49 @@ class Story:
         call = self.ask(worker, "duty", term=term, name="recover_jobs")
         self.tell(worker, "duty", call, phase)
 
+    def fire(
+        self,
+        process: str,
+        term: int | None,
+        schedule: str,
+        id: str,
+        tick: int,
+        phase: Phase = "ok",
+        stored: bool = True,
+    ) -> None:
+        """A tick of a schedule and its job; without a term it is a person who makes one."""
+        changes = (ScheduleChanged(schedule, (JobAsked(id=id, at=tick),)),)
+        call = self.ask(process, "schedule", changes=changes, term=term)
+        self.tell(process, "schedule", call, phase, **({"stored": (schedule,) * stored} if phase == "ok" else {}))
+
+    def workflow(
+        self, id: str, *steps: StepAsked, undo: str | None = None, phase: Phase = "ok", created: bool = True
+    ) -> None:
+        """`undo` is the job that compensates. Steps are made by step()."""
+        call = self.ask("client", "enqueue_workflow", workflow=flow(id, *steps, undo=undo))
+        self.tell("client", "enqueue_workflow", call, phase, **({"created": created} if phase == "ok" else {}))
+
+    def cancel_workflow(self, id: str, before: str = "running") -> None:
+        call = self.ask("client", "cancel_workflow", id=id)
+        self.tell("client", "cancel_workflow", call, before=before, whole=True)
+
+    def retry_workflow(self, id: str, *new_ids: str) -> None:
+        call = self.ask("client", "retry_workflow", id=id, new_ids=new_ids)
+        self.tell("client", "retry_workflow", call, jobs=len(new_ids) - 1)
+
+    def settle(self, worker: str, jobs: int) -> None:
+        self.tell(worker, "settle", self.ask(worker, "settle"), jobs=jobs)
+
     # The end
+
+    def workflow_stored(self, id: str, state: str = "completed") -> None:
+        self._workflows.append(TrueWorkflow(id, state))
 
     def stored(self, id: str, state: str = "completed", attempt: int = 1, steps: str = "", **fields: Any) -> None:
         """The store shows this job. `steps` are the events of its history, between spaces."""
         history = tuple(Step(event, 1) for event in steps.split())
-        self._jobs.append(TrueJob(id=id, state=state, attempt=attempt, history=history, **fields))
+        given = {"created_at": self._now, **fields}
+        self._jobs.append(TrueJob(id=id, state=state, attempt=attempt, history=history, **given))
 
     def effect(self, id: str, token: int, key: str = "") -> None:
         self._effects.append(Effect(id, token, key))
@@ -137,6 +186,7 @@ class Story:
             counts[job.state] = counts.get(job.state, 0) + 1
         return Truth(
             jobs=tuple(self._jobs),
+            workflows=tuple(self._workflows),
             effects=tuple(self._effects),
             counts=counts if self._counts is None else self._counts,
         )
@@ -144,3 +194,12 @@ class Story:
     @property
     def case(self) -> Case:
         return Case(History(self.events), self.truth, self.bounds)
+
+
+def step(*jobs: str, after: tuple[int, ...] = (), on_failure: str = "stop", **given: Any) -> StepAsked:
+    """A step of a workflow: its jobs by id, and the numbers of the steps before it."""
+    return StepAsked(tuple(JobAsked(id=id, **given) for id in jobs), after, on_failure)
+
+
+def flow(id: str, *steps: StepAsked, undo: str | None = None) -> WorkflowAsked:
+    return WorkflowAsked(id=id, steps=steps, compensate=None if undo is None else JobAsked(id=undo))

@@ -45,7 +45,8 @@ PASSED_ON = {
     "transaction", "atransaction", "read_signals", "list_workers", "read_types", "read_limits", "listen",
     "read_job", "list_jobs", "count_jobs", "count_waiting", "read_history", "version", "list_pauses",
     "count_open", "drain_worker", "resize_worker", "list_dead", "address", "info", "read_clock",
-    "check_store", "migration_status", "migration_sql", "migrate", "close",
+    "read_schedules", "due_schedules", "check_store", "migration_status", "migration_sql", "migrate", "close",
+    "read_workflow", "list_workflows", "read_results",
 }  # fmt: skip
 """What changes nothing that a rule looks at, or is recorded in another way."""
 

@@ -20,9 +20,10 @@ def test_the_good_history_is_long_enough_to_mean_something() -> None:
     """Every kind of evidence that a rule looks at is in it."""
     case = good_story().case
     for op in ("enqueue", "claim", "start", "finish", "begin_once", "end_once", "recover", "give_back", "cancel",
-               "retry_dead", "pause_work", "resume_work", "lead", "duty"):  # fmt: skip
+               "retry_dead", "pause_work", "resume_work", "lead", "duty", "enqueue_workflow", "cancel_workflow",
+               "retry_workflow", "settle", "schedule"):  # fmt: skip
         assert case.history.of(op), op
-    for op in ("run", "effect", "tick", "killed", "paused", "resumed"):
+    for op in ("run", "effect", "killed", "paused", "resumed"):
         assert case.history.notes(op), op
     assert [pickup.waited_us is not None for pickup in pickups(case)] == [True, True, True]
 

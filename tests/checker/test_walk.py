@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tests.checker.check import check, must_hold
 from tests.checker.events import Event, LeadTold
+from tests.checker.flow_walk import FlowWalk
 from tests.checker.history import History
 from tests.checker.rules import Bounds, Case
 from tests.checker.truth import Truth, read_truth
@@ -28,12 +29,12 @@ WALKS = [
 ]
 
 
-def walked(engine: Engine, folder: Path, seed: int) -> tuple[list[Event], Truth]:
+def walked(engine: Engine, folder: Path, seed: int, kind: type[Walk] = Walk) -> tuple[list[Event], Truth]:
     clock = FakeClock()
     address = engine.address(folder)
     store = engine.open(address, clock)
     try:
-        walk = Walk(store, clock, seed)
+        walk = kind(store, clock, seed)
         walk.run(STEPS)
         return walk.world.history, read_truth(store)
     finally:
@@ -96,3 +97,28 @@ def test_a_job_that_is_taken_out_of_the_truth_is_missed(tmp_path: Path, seed: in
         rest = tuple(other for other in truth.jobs if other is not job)
         found = check(events, Truth(jobs=rest, counts={**truth.counts, job.state: truth.counts[job.state] - 1}))
         assert found is not None, job
+
+
+@pytest.mark.parametrize(("engine", "seed"), WALKS[::2])
+def test_workflows_of_any_shape_keep_their_promises(engine: Engine, tmp_path: Path, seed: int) -> None:
+    events, truth = walked(engine, tmp_path, seed, FlowWalk)
+    replay = f"pytest tests/checker/test_walk.py -k 'shape and {engine.name}-{seed}'"
+    must_hold(events, truth, seed=seed, replay=replay)
+    must_hold(blurred(events, Random(seed)), truth, seed=seed, replay=replay)
+
+
+def test_the_walks_with_workflows_go_everywhere(tmp_path: Path) -> None:
+    seen: set[tuple[str, str]] = set()
+    for seed in SEEDS[:4]:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        events, truth = walked(SQLITE, folder, seed, FlowWalk)
+        found = Case(History(events), truth, Bounds()).evidence.workflows.values()
+        seen |= {(event.op, event.phase) for event in events} | {("state", flow.state) for flow in truth.workflows}
+        seen |= {("retried", str(len(flow.generations) - 1)) for flow in found}
+        seen |= {("settled", str(one.told.jobs > 0)) for one in History(events).of("settle") if one.ok}
+    for op in ("enqueue_workflow", "cancel_workflow", "retry_workflow", "settle"):
+        assert (op, "ok") in seen
+    for state in ("completed", "failed", "cancelled"):
+        assert ("state", state) in seen
+    assert {("enqueue_workflow", "unknown"), ("retried", "1"), ("settled", "True")} <= seen

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from penstock.domain.clock import to_us
 from penstock.domain.job import FINAL, Job, Transition
 from penstock.store.contract import Store
-from penstock.store.params import ListJobs
+from penstock.store.params import ListJobs, ListWorkflows
 
 PAGE = 1000
+TAG = "schedule:"
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -36,6 +38,12 @@ class TrueJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     parent: str | None = None
     retried_from: str | None = None
     history: tuple[Step, ...] = ()
+    schedule: str | None = None
+    """The schedule that made it."""
+    early_us: int = 0
+    """How long before it was due a schedule has made it."""
+    created_at: int = 0
+    """When it was enqueued, by the store's clock."""
 
     @property
     def final(self) -> bool:
@@ -64,10 +72,18 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str = ""
 
 
+class TrueWorkflow(msgspec.Struct, frozen=True):
+    """A workflow as the store shows it: running, completed, failed or cancelled."""
+
+    id: str
+    state: str
+
+
 class Truth(msgspec.Struct, frozen=True, kw_only=True):
     """`counts` is what the store says when it is asked for numbers: by state, without listing jobs."""
 
     jobs: tuple[TrueJob, ...] = ()
+    workflows: tuple[TrueWorkflow, ...] = ()
     effects: tuple[Effect, ...] = ()
     counts: dict[str, int] = {}
 
@@ -82,6 +98,7 @@ def read_truth(store: Store, effects: Iterable[tuple[str, int] | tuple[str, int,
         counts[str(one.state)] += one.jobs
     return Truth(
         jobs=tuple(_true_job(job, store.read_history(job.id).wait()) for job in _all_jobs(store)),
+        workflows=tuple(_all_workflows(store)),
         effects=tuple(Effect(*row) for row in effects),
         counts=dict(counts),
     )
@@ -97,11 +114,26 @@ def _all_jobs(store: Store) -> Iterator[Job]:
         last = page[-1].id
 
 
+def _schedule(job: Job) -> str | None:
+    return next((tag.removeprefix(TAG) for tag in job.tags if tag.startswith(TAG)), None)
+
+
+def _all_workflows(store: Store) -> Iterator[TrueWorkflow]:
+    last: str | None = None
+    while True:
+        page = store.list_workflows(ListWorkflows(before=last, limit=PAGE)).wait()
+        yield from (TrueWorkflow(one.id, str(one.state)) for one in page)
+        if len(page) < PAGE:
+            return
+        last = page[-1].id
+
+
 def _true_job(job: Job, history: list[Transition]) -> TrueJob:
     return TrueJob(
         id=job.id,
         type=job.type,
         state=str(job.state),
+        created_at=to_us(job.created_at),
         attempt=job.attempt,
         max_attempts=job.max_attempts,
         crashes=job.crashes,
@@ -110,4 +142,6 @@ def _true_job(job: Job, history: list[Transition]) -> TrueJob:
         parent=job.parent,
         retried_from=job.retried_from,
         history=tuple(Step(step.event, step.attempt, step.reason) for step in history),
+        schedule=_schedule(job),
+        early_us=max(0, to_us(job.due_at) - to_us(job.created_at)) if _schedule(job) and not history else 0,
     )

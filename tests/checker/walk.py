@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from random import Random
 from typing import Any
 
 from penstock.domain.errors import CommitUncertain, PenstockError, StoreUnavailable
 from penstock.domain.job import FINAL, Event
 from penstock.domain.options import Backoff, Unique, decode_policy
+from penstock.domain.workflows import is_workflow
 from penstock.store import params as p
 from penstock.store.call import Call
 from penstock.store.contract import Store
@@ -19,6 +20,7 @@ from tests.contract.world import STALE_AFTER, policy_text
 FLAKY = 0.1
 WORKERS = ("ann", "bob", "cy")
 ROUNDS_MAX = 200
+WRITES = ("_jobs", "_dead", "_job", "_worker", "_store", "_once", "_workflow", "_workflows")
 Held = tuple[str, p.Claim]
 """A worker's name, and what it holds or once held."""
 
@@ -33,7 +35,7 @@ class FlakyStore:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        if not name.endswith(("_jobs", "_dead", "_job", "_worker", "_store", "_once")) or name.startswith("list"):
+        if not name.endswith(WRITES) or name.startswith(("list", "read")):
             return found
         return lambda params: FlakyCall(found(params), self)
 
@@ -75,10 +77,13 @@ class Walk:
         self._old: list[Held] = []
         self._sent: list[p.NewJob] = []
 
-    def run(self, steps: int) -> None:
-        acts = [self._enqueue, self._enqueue, self._claim, self._claim, self._start, self._finish, self._finish,
+    def acts(self) -> list[Callable[[], None]]:
+        return [self._enqueue, self._enqueue, self._claim, self._claim, self._start, self._finish, self._finish,
                 self._finish, self._use_old_token, self._advance, self._recover, self._give_back, self._cancel,
                 self._retry_dead, self._send_again, self._die, self._once, self._lead]  # fmt: skip
+
+    def run(self, steps: int) -> None:
+        acts = self.acts()
         for _ in range(steps):
             self._try(self.dice.choice(acts))
         self._flaky.flaky = False
@@ -156,12 +161,19 @@ class Walk:
         event = self.dice.choice([None, None, Event.BACK_OFF, Event.FAIL, Event.RELEASE, Event.CANCEL])
         if event is Event.BACK_OFF and claim.attempt >= policy.attempts:
             event = Event.FAIL
+        member = self.member(claim)
         if event is None:
-            world.complete(claim, keep=not policy.remove_on_complete)
+            world.complete(claim, keep=not policy.remove_on_complete, member=member)
         else:
             crash = event in (Event.BACK_OFF, Event.FAIL) and self.dice.random() < 0.3
             keep = event is not Event.FAIL or not policy.remove_on_fail
-            world.end(claim, event, delay=1.0 if event is Event.BACK_OFF else 0.0, crash=crash, keep=keep)
+            world.end(
+                claim, event, delay=1.0 if event is Event.BACK_OFF else 0.0, crash=crash, keep=keep, member=member
+            )
+
+    def member(self, claim: p.Claim) -> str | None:
+        """Its id, if it belongs to a workflow that is to hear of its end."""
+        return claim.id if is_workflow(claim.parent) else None
 
     def _advance(self) -> None:
         self.world.clock.advance(self.dice.choice([0.1, 1.0, 3.0, STALE_AFTER + 1]))
@@ -199,14 +211,18 @@ class Walk:
 
     # The end
 
+    def is_over(self) -> bool:
+        return all(job.state in FINAL for job in self.world.store.list_jobs(p.ListJobs(limit=10_000)).wait())
+
     def _drain(self) -> None:
         """Everything ends: the jobs in dead hands are recovered, the others claimed and completed."""
         for _ in range(ROUNDS_MAX):
-            if all(job.state in FINAL for job in self.world.store.list_jobs(p.ListJobs(limit=10_000)).wait()):
+            if self.is_over():
                 return
             self.world.clock.advance(STALE_AFTER + 60)
             self._sessions.clear()
             self.world.recover()
             for claim in self.world.claim(self.world.register(f"last-{self.dice.random()}"), 100):
-                self.world.complete(claim, keep=not decode_policy(claim.policy).remove_on_complete)
+                keep = not decode_policy(claim.policy).remove_on_complete
+                self.world.complete(claim, keep=keep, member=self.member(claim))
         raise AssertionError("the walk does not end; look at which jobs are never claimed")

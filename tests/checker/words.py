@@ -9,7 +9,18 @@ from typing import Any
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import decode_policy
 from penstock.store import params as p
-from tests.checker.events import Failure, FollowUp, JobAsked, JobClaimed, Success, UniqueAsked
+from tests.checker.events import (
+    Failure,
+    FollowingWorkflow,
+    FollowUp,
+    JobAsked,
+    JobClaimed,
+    ScheduleChanged,
+    StepAsked,
+    Success,
+    UniqueAsked,
+    WorkflowAsked,
+)
 
 Tokens = dict[int, str]
 """The job of each token that this process was given."""
@@ -46,6 +57,14 @@ def job_asked(job: p.NewJob) -> JobAsked:
     )
 
 
+def workflow_asked(new: p.NewWorkflow) -> WorkflowAsked:
+    return WorkflowAsked(
+        id=new.id,
+        steps=tuple(StepAsked(tuple(map(job_asked, one.jobs)), one.after, one.on_failure) for one in new.steps),
+        compensate=None if new.compensate is None else job_asked(new.compensate),
+    )
+
+
 def _enqueue_asked(params: p.EnqueueJobs, tokens: Tokens) -> Fields:
     return {"jobs": tuple(map(job_asked, params.jobs))}
 
@@ -66,7 +85,13 @@ def _finish_asked(params: p.FinishJobs, tokens: Tokens) -> Fields:
         Failure(tokens.get(one.token, ""), one.token, str(one.event), one.crash) for one in params.unfinished
     )
     follow_ups = tuple(FollowUp(token, job_asked(job)) for token, job in params.follow_ups)
-    return {"completed": completed, "unfinished": unfinished, "follow_ups": follow_ups}
+    workflows = tuple(FollowingWorkflow(token, workflow_asked(new)) for token, new in params.workflows)
+    return {"completed": completed, "unfinished": unfinished, "follow_ups": follow_ups, "workflows": workflows}
+
+
+def _schedule_asked(params: p.ChangeSchedules, tokens: Tokens) -> Fields:
+    changes = tuple(ScheduleChanged(one.name, tuple(map(job_asked, one.jobs))) for one in params.changes)
+    return {"changes": changes, "term": params.term}
 
 
 def _lost_told(params: object, lost: list[int], tokens: Tokens, asked_at: int) -> Fields:
@@ -105,6 +130,7 @@ WORDS: dict[str, Words] = {
         "heartbeat", told=lambda params, beat, *_: {"session": params.session, "known": beat.known}
     ),
     "lead_store": Words("lead", told=_lead_told),
+    "change_schedules": Words("schedule", _schedule_asked, lambda params, stored, *_: {"stored": tuple(stored)}),
     "recover_jobs": Words(
         "recover", told=lambda params, found, *_: {"jobs": tuple(found.jobs), "workers": tuple(found.workers)}
     ),
@@ -128,6 +154,22 @@ WORDS: dict[str, Words] = {
         lambda params, _: {"new_ids": tuple(params.new_ids)},
         lambda params, pairs, *_: {"pairs": tuple(pairs)},
     ),
+    "enqueue_workflow": Words(
+        "enqueue_workflow",
+        lambda params, _: {"workflow": workflow_asked(params.workflow)},
+        lambda params, created, *_: {"created": created},
+    ),
+    "cancel_workflow": Words(
+        "cancel_workflow",
+        lambda params, _: {"id": params.id},
+        lambda params, found, *_: {"before": str(found.before), "whole": found.after is None},
+    ),
+    "retry_workflow": Words(
+        "retry_workflow",
+        lambda params, _: {"id": params.id, "new_ids": tuple(params.new_ids)},
+        lambda params, jobs, *_: {"jobs": jobs},
+    ),
+    "settle_workflows": Words("settle", told=lambda params, jobs, *_: {"jobs": jobs}),
     "purge_dead": Words("purge_dead", told=lambda params, removed, *_: {"removed": removed}),
     "prune_jobs": Words("prune", told=lambda params, removed, *_: {"removed": removed}),
 }

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import pytest
 from penstock import App, DoNotRetry
 
 DEADLINE_SECONDS = 30.0
+PENSTOCK = ("-m", "penstock")
 
 TASKS = """
 import asyncio
@@ -95,10 +96,12 @@ class Shell:
         self.env = {key: value for key, value in os.environ.items() if not key.startswith("PENSTOCK_")}
         self.env |= {"PYTHONUNBUFFERED": "1", "COLUMNS": "80"}
 
-    def run(self, *args: str, stdin: str | None = None, env: dict[str, str] | None = None) -> Outcome:
+    def run(
+        self, *args: str, stdin: str | None = None, env: dict[str, str] | None = None, program: Sequence[str] = PENSTOCK
+    ) -> Outcome:
         """Run a command to its end. Its stdin is never a terminal."""
         ended = subprocess.run(
-            [sys.executable, "-m", "penstock", *args],
+            [sys.executable, *program, *args],
             cwd=self.folder, env=self.env | (env or {}), input=stdin or "", capture_output=True, text=True,
             timeout=DEADLINE_SECONDS, check=False,
         )  # fmt: skip
@@ -106,7 +109,7 @@ class Shell:
 
     def start(self, *args: str) -> Program:
         process = subprocess.Popen(
-            [sys.executable, "-m", "penstock", *args],
+            [sys.executable, *PENSTOCK, *args],
             cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True,
         )  # fmt: skip
@@ -119,7 +122,7 @@ class Shell:
         os.close(reader)
         try:
             ended = subprocess.run(
-                [sys.executable, "-m", "penstock", *args],
+                [sys.executable, *PENSTOCK, *args],
                 cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE,
                 text=True, timeout=DEADLINE_SECONDS, check=False,
             )  # fmt: skip
@@ -127,11 +130,13 @@ class Shell:
             os.close(writer)
         return Outcome(ended.returncode, "", ended.stderr)
 
-    def run_on_terminal(self, *args: str, answer: str = "", env: dict[str, str] | None = None) -> Outcome:
+    def run_on_terminal(
+        self, *args: str, answer: str = "", env: dict[str, str] | None = None, program: Sequence[str] = PENSTOCK
+    ) -> Outcome:
         """Run a command on a terminal of 100 columns, with `answer` typed in."""
         master, slave = pty.openpty()
         process = subprocess.Popen(
-            [sys.executable, "-m", "penstock", *args],
+            [sys.executable, *program, *args],
             cwd=self.folder, env=self.env | {"COLUMNS": "100", "TERM": "xterm"} | (env or {}), stdin=slave,
             stdout=slave, stderr=slave,
         )  # fmt: skip

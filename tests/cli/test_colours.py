@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from penstock.store.open import open_store
 from tests.cli.conftest import Shell
 
 ESCAPE = "\x1b["
@@ -19,21 +22,40 @@ COMMANDS = [
     ["nope"],
 ]
 COLOURED = [["counts"], ["doctor"], ["jobs", "show", "not an id"]]
-ADDRESS = {"PENSTOCK_STORE": "sqlite:///jobs.db"}
+END = "<end>"
+ALL = f"""
+import sys
+from penstock.cli.main import main
+for args in {COMMANDS!r}:
+    try:
+        main(args)
+    except SystemExit:
+        print("{END}", flush=True)
+        print("{END}", flush=True, file=sys.stderr)
+"""
+"""Every command, one after the other in one process."""
 
 
 @pytest.fixture
-def shell(shell: Shell) -> Shell:
-    assert shell.run("migrate", env=ADDRESS).code == 0
-    shell.env |= ADDRESS
+def shell(shell: Shell, tmp_path: Path) -> Shell:
+    shell.env["PENSTOCK_STORE"] = f"sqlite:///{tmp_path}/jobs.db"
+    store = open_store(shell.env["PENSTOCK_STORE"])
+    store.migrate()
+    store.close()
     return shell
 
 
-@pytest.mark.parametrize("args", COMMANDS, ids=" ".join)
-def test_a_pipe_gets_no_colours(shell: Shell, args: list[str]) -> None:
-    outcome = shell.run(*args, env={"FORCE_COLOR": "1", "TERM": "xterm-256color"})
-    assert outcome.out + outcome.err
-    assert ESCAPE not in outcome.out + outcome.err
+def check_all_without_colours(texts: list[str]) -> None:
+    """Every command has said something, and nothing of it is coloured."""
+    for args, text in zip(COMMANDS, texts, strict=True):
+        assert text.strip(), args
+        assert ESCAPE not in text, args
+
+
+def test_a_pipe_gets_no_colours(shell: Shell) -> None:
+    outcome = shell.run(program=("-c", ALL), env={"FORCE_COLOR": "1", "TERM": "xterm-256color"})
+    said = [stream.split(END)[:-1] for stream in (outcome.out, outcome.err)]
+    check_all_without_colours([out + err for out, err in zip(*said, strict=True)])
 
 
 @pytest.mark.parametrize("args", COLOURED, ids=" ".join)
@@ -42,8 +64,6 @@ def test_a_terminal_gets_colours(shell: Shell, args: list[str]) -> None:
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
-@pytest.mark.parametrize("args", COMMANDS, ids=" ".join)
-def test_a_terminal_without_colours_gets_none(shell: Shell, args: list[str], env: dict[str, str]) -> None:
-    shown = shell.run_on_terminal(*args, env=env).out
-    assert shown
-    assert ESCAPE not in shown
+def test_a_terminal_without_colours_gets_none(shell: Shell, env: dict[str, str]) -> None:
+    shown = shell.run_on_terminal(program=("-c", ALL), env=env).out
+    check_all_without_colours(shown.split(END)[:-1:2])  # both ends of each are on the one terminal

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock import App, PenstockError, Tenant
+from penstock.store.sqlite.statements import migrations
 from tests.cli.conftest import Call, Shell, run_all
 
 ON_A_STORE = [
@@ -71,7 +72,7 @@ def test_migrate_makes_a_store_and_says_what_it_did(call: Call, tmp_path: Path) 
 def test_the_status_says_what_is_pending_and_tells_it_with_its_code(call: Call, tmp_path: Path) -> None:
     missing = call("migrate", "--status")
     assert (missing.code, missing.err) == (1, "")
-    assert "version  0, the latest is 7\npending  0001_initial\n" in missing.out
+    assert f"version  0, the latest is {migrations()[-1][0]}\npending  0001_initial\n" in missing.out
     assert list(tmp_path.iterdir()) == []
     assert call("migrate").code == 0
     there = call("migrate", "--status")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import tempfile
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +14,10 @@ from penstock.domain.clock import Clock
 from penstock.store.contract import Store
 from penstock.store.open import open_store
 from tests.postgres.binaries import VERSIONS, Version
+from tests.postgres.schemas import schemas
 from tests.postgres.server import shared
 
-TABLES = (
-    "job", "waiting", "lease", "outcome", "history", "unique_key", "worker", "job_type", "audit", "lane", "leader",
-    "once", "pause", "gate", "gate_limit", "hold", "permit", "parked",
-)  # fmt: skip
+FILE = "jobs.db"
 
 
 @dataclass(frozen=True)
@@ -47,30 +47,43 @@ class Engine:
 
 
 def postgresql(version: Version) -> Engine:
-    """Every test in a schema of its own on one server, emptied and used again: making one takes far longer."""
-    emptied: list[str] = []
+    """Every test in a schema of its own on one server."""
 
     def clean(folder: Path) -> str:
-        return emptied.pop() if emptied else fresh(folder)
+        schema = schemas(version).take()
+        return shared(version).url(schema=schema) if schema else fresh(folder)
 
     def fresh(folder: Path) -> str:
         return shared(version).url(schema=f"t_{uuid.uuid4().hex}")
 
     def drop(address: str) -> None:
         (schema,) = parse_qs(urlsplit(address).query)["schema"]
-        found = shared(version).execute(f"SELECT to_regclass('{schema}.job') IS NOT NULL")
-        if found == [(True,)]:
-            shared(version).execute(
-                "SET lock_timeout = '10s'; " + "; ".join(f"DELETE FROM {schema}.{name}" for name in TABLES)
-            )
-            emptied.append(address)
-        shared(version).execute("DROP TABLE IF EXISTS orders")
+        schemas(version).give_back(schema)
+        schemas(version).run("DROP TABLE IF EXISTS orders")
 
     examples = 50 if version == max(VERSIONS) else 25
     return Engine(f"postgresql-{version}", "postgresql", fresh, drop, clean, narrow="&pool=1", examples=examples)
 
 
-ENGINES = [
-    Engine("sqlite", "sqlite", fresh=lambda folder: f"sqlite:///{folder}/jobs.db"),
-    *map(postgresql, VERSIONS),
-]
+def sqlite() -> Engine:
+    """Every test in a file of its own, the copy of one in which nothing is stored: making the tables takes longer."""
+
+    @functools.cache
+    def empty() -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            store = open_store(fresh(Path(folder)))
+            store.migrate()
+            store.close()
+            return (Path(folder) / FILE).read_bytes()
+
+    def clean(folder: Path) -> str:
+        (folder / FILE).write_bytes(empty())
+        return fresh(folder)
+
+    def fresh(folder: Path) -> str:
+        return f"sqlite:///{folder}/{FILE}"
+
+    return Engine("sqlite", "sqlite", fresh, clean=clean)
+
+
+ENGINES = [sqlite(), *map(postgresql, VERSIONS)]

@@ -12,11 +12,30 @@ import pytest
 from penstock.domain.errors import PenstockError, UnknownJob, WorkerRefused
 from penstock.domain.job import Job
 from penstock.domain.options import NO_RESOURCES
+from penstock.domain.workflows import WorkflowInfo, workflow_id
 from penstock.store import params as p
 from penstock.store.call import Call
 from penstock.store.contract import Store
 from tests.contract.conftest import CarryOut, OpenAgain, awaited, waited
 from tests.contract.world import STALE_AFTER, World
+
+
+def new_workflow(world: World) -> p.NewWorkflow:
+    id_ = workflow_id(world.new_id())
+    return p.NewWorkflow(id=id_, name="flow", steps=(p.NewStep("only", (world.new_job(parent=id_),)),))
+
+
+def stored_workflow(world: World) -> str:
+    new = new_workflow(world)
+    world.store.enqueue_workflow(p.EnqueueWorkflow(new)).wait()
+    return new.id
+
+
+def again(world: World, workflow: str) -> p.RetryWorkflow:
+    """Of one that was cancelled."""
+    world.store.cancel_workflow(p.CancelWorkflow(id=workflow)).wait()
+    return p.RetryWorkflow(id=workflow, new_ids=[world.new_id(), world.new_id()])
+
 
 METHODS: dict[str, tuple[type, Callable[[Store, World, int], Call[Any]]]] = {
     "enqueue_jobs": (list, lambda s, w, _: s.enqueue_jobs(p.EnqueueJobs([w.new_job()]))),
@@ -66,6 +85,19 @@ METHODS: dict[str, tuple[type, Callable[[Store, World, int], Call[Any]]]] = {
     "retry_dead": (list, lambda s, w, _: s.retry_dead(p.RetryDead(filter=p.DeadFilter(), new_ids=[]))),
     "purge_dead": (int, lambda s, w, _: s.purge_dead(p.PurgeDead(filter=p.DeadFilter()))),
     "prune_jobs": (int, lambda s, w, _: s.prune_jobs(p.PruneJobs(completed_after=1.0, cancelled_after=1.0))),
+    "enqueue_workflow": (bool, lambda s, w, _: s.enqueue_workflow(p.EnqueueWorkflow(new_workflow(w)))),
+    "read_workflow": (WorkflowInfo, lambda s, w, _: s.read_workflow(stored_workflow(w))),
+    "list_workflows": (list, lambda s, w, _: s.list_workflows(p.ListWorkflows())),
+    "read_results": (list, lambda s, w, _: s.read_results(p.ReadResults(stored_workflow(w), "only", 1000))),
+    "cancel_workflow": (
+        p.WorkflowCancelled,
+        lambda s, w, _: s.cancel_workflow(p.CancelWorkflow(id=stored_workflow(w))),
+    ),
+    "retry_workflow": (int, lambda s, w, _: s.retry_workflow(again(w, stored_workflow(w)))),
+    "settle_workflows": (int, lambda s, w, _: s.settle_workflows(p.SettleWorkflows())),
+    "read_schedules": (p.Schedules, lambda s, w, _: s.read_schedules(p.ReadSchedules())),
+    "due_schedules": (p.Schedules, lambda s, w, _: s.due_schedules(p.DueSchedules())),
+    "change_schedules": (list, lambda s, w, _: s.change_schedules(p.ChangeSchedules([]))),
     "read_clock": (int, lambda s, w, _: s.read_clock()),
     "check_store": (list, lambda s, w, _: s.check_store(p.CheckStore())),
 }

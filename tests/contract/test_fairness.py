@@ -272,3 +272,25 @@ def test_names_of_tenants_in_any_script(world: World, session: int) -> None:
         add(world, org, 5)
     given = Counter(org for _ in range(6) for org in served(world.claim(session, 4)))
     assert given == dict.fromkeys(orgs, 4)
+
+
+def test_one_whose_job_is_left_to_others_does_not_hide_those_after_it(world: World, session: int) -> None:
+    """A retry that another worker is preferred for waits here, but not for this one: the turn is the next tenant's."""
+    add(world, "b")
+    (failed,) = world.claim(session, 1)
+    world.end(failed, Event.BACK_OFF, delay=0.0, elsewhere=True)
+    add(world, "a", 5)
+    assert served(world.claim(session, 1)) == ["a"]
+    add(world, "z")
+    assert served(world.claim(session, 1)) == ["z"]
+    assert served(world.claim(session, 1)) == ["a"]
+
+
+def test_many_whose_jobs_are_left_to_others_do_not_make_a_claim_endless(world: World, session: int) -> None:
+    for number in range(200):
+        add(world, f"b{number:03}")
+    for claim in world.claim(session, 200):
+        world.end(claim, Event.BACK_OFF, delay=0.0, elsewhere=True)
+    add(world, "a", 2)
+    assert served(world.claim(session, 1)) == ["a"]
+    assert served(world.claim(session, 1)) == ["a"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from penstock.domain.clock import MICROSECONDS
+from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.errors import ConfigError
 from penstock.domain.gates import Gate, Limit
 from penstock.domain.job import Event, State
+from penstock.domain.options import Unique
 from penstock.store import params as p
 from tests.contract.conftest import OpenAgain
 from tests.contract.world import World, policy_text
@@ -303,6 +304,32 @@ def test_one_for_later_does_not_keep_others_of_its_call_from_their_gate(world: W
 
 
 # For all processes
+
+
+def test_jobs_of_one_call_have_each_their_own_due_time(world: World, session: int) -> None:
+    """Before a full gate, with a unique key, or with neither; in the past, now, or later."""
+    now = world.clock.now_us()
+    holder, _ = add(world, key("full"), count=2)
+    assert ids(world.claim(session)) == [holder]
+    moments = [now - 5 * MICROSECONDS, now - MICROSECONDS, now + 3 * MICROSECONDS, None]
+    plain = [world.new_job(at=at, ttl=60.0) for at in moments]
+    gated = [msgspec.structs.replace(world.new_job(at=at, ttl=60.0), gates=(key("full"),)) for at in moments]
+    unique = [world.new_job(at=at, unique=Unique(f"unique {at}")) for at in moments]
+    assert all(new.created for new in world.enqueue(*plain, *gated, *unique))
+    for group, waiting in ((plain, State.PENDING), (gated, State.BLOCKED), (unique, State.PENDING)):
+        jobs = [world.read(job.id) for job in group]
+        assert [job.due_at for job in jobs] == [from_us(now if at is None else at) for at in moments]
+        assert [job.state for job in jobs] == [waiting, waiting, State.SCHEDULED, waiting]
+    claimed = ids(world.claim(session))
+    assert claimed[:2] == [plain[0].id, unique[0].id], "the oldest first"
+    assert set(claimed) == {job.id for group in (plain, unique) for job in (group[0], group[1], group[3])}
+    world.clock.advance(3)
+    assert set(ids(world.claim(session))) == {plain[2].id, unique[2].id}
+    assert world.state(gated[2].id) is State.BLOCKED
+    world.clock.advance(54)
+    world.store.expire_jobs(p.ExpireJobs()).wait()
+    expired = [world.state(job.id) for job in gated]
+    assert expired == [State.EXPIRED, State.BLOCKED, State.BLOCKED, State.BLOCKED], "each by its own due time"
 
 
 def test_another_handle_sees_the_same_gates(world: World, session: int, open_again: OpenAgain) -> None:

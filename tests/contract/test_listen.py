@@ -9,7 +9,7 @@ import pytest
 
 from penstock.domain.job import Event
 from penstock.store.contract import Listener
-from penstock.store.params import EnqueueJobs
+from penstock.store.params import EnqueueJobs, ResizeWorker
 from tests.contract.conftest import OpenAgain
 from tests.contract.world import World
 
@@ -21,6 +21,7 @@ async def heard_after(world: World, poll_interval: float, act: Callable[[Listene
     """Whether a listener that waits already is woken by what `act` does: its own time is over only much later."""
     listener = world.store.listen(poll_interval)
     try:
+        await listener.wait(0.01)  # From now on it hears; what was before is news the first time.
         waiting = asyncio.create_task(listener.wait(NEVER_POLL))
         await asyncio.sleep(0)
         await act(listener)
@@ -112,6 +113,7 @@ def test_false_after_the_timeout(world: World) -> None:
     async def main() -> bool:
         listener = world.store.listen(0.01)
         try:
+            await listener.wait(0.01)
             return await listener.wait(0.05)
         finally:
             listener.close()
@@ -162,3 +164,18 @@ def test_a_listener_can_be_closed_after_its_store(open_again: OpenAgain) -> None
 def test_listening_needs_a_running_loop(world: World) -> None:
     with pytest.raises(RuntimeError):
         world.store.listen(1.0)
+
+
+def test_what_was_ordered_before_the_first_look_is_heard(world: World) -> None:
+    """A worker may be told something between its registration and the moment when it begins to listen."""
+
+    async def main() -> bool:
+        listener = world.store.listen(NEVER_POLL)
+        try:
+            await asyncio.to_thread(world.register, "waiting", bell=listener.bell)
+            await asyncio.to_thread(world.store.resize_worker(ResizeWorker("waiting", 2)).wait)
+            return await listener.wait(PATIENCE_SECONDS)
+        finally:
+            listener.close()
+
+    assert asyncio.run(main())

@@ -15,8 +15,13 @@ from tests.e2e.supervised import Supervised
 
 # One version of each kind: the contract suite runs on all.
 @pytest.fixture(params=list({engine.kind: engine for engine in ENGINES}.values()), ids=lambda engine: engine.kind)
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    engine: Engine = request.param
+def engine(request: pytest.FixtureRequest) -> Engine:
+    found: Engine = request.param
+    return found
+
+
+@pytest.fixture
+def address(engine: Engine, tmp_path: Path) -> Iterator[str]:
     address = engine.address(tmp_path)
     yield address
     engine.drop(address)

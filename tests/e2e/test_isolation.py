@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock import App, State
+from penstock.store.params import ListJobs
 from tests.e2e.processes import until
 from tests.e2e.supervised import Supervised
 
@@ -91,3 +92,40 @@ def test_an_isolated_attempt_can_do_all_that_others_can(supervised: Supervised, 
     assert (read.attempt, read.crashes) == (2, 1)
     assert read.progress is not None
     assert read.progress.percent == 50
+
+
+def test_an_isolated_attempt_has_the_follow_ups_of_its_type(supervised: Supervised, app: App) -> None:
+    """The function sees what the handler returned, in the child: the annotation says nothing of it."""
+    supervised.start(
+        """
+        import dataclasses
+
+
+        @dataclasses.dataclass
+        class Receipt:
+            number: int
+
+
+        @app.job
+        async def book(number: int) -> str:
+            return f"booked {number}"
+
+
+        @app.job(attempts=3, backoff=Fixed(0.01))
+        async def sell(ctx: Context):
+            if ctx.attempt == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return Receipt(7)
+
+
+        sell.then(lambda receipt: book.bind(receipt.number))
+        """,
+        "--processes",
+        "2",
+    )
+    until(lambda: "sell" in app.store.read_types().wait(), "the types are declared")
+    job = app.enqueue("sell")
+    assert job.result(timeout=30) == {"number": 7}
+    assert job.read().crashes == 1
+    (booked,) = app.store.list_jobs(ListJobs(type="book")).wait()
+    assert (booked.parent, app.get(booked.id).result(timeout=30)) == (job.id, "booked 7")

@@ -49,6 +49,7 @@ def test_workers_ride_out_an_outside_writer_and_recover_nobody(
         worker.wait_for("begun")
     waiting = [app.enqueue("add", {"number": number}) for number in range(50)]
     outside = apsw.Connection(str(tmp_path / "jobs.db"))
+    outside.set_busy_timeout(30_000)  # The workers write too.
     try:
         outside.execute("BEGIN IMMEDIATE")
         held_since = time.monotonic()

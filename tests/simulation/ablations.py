@@ -19,7 +19,18 @@ from penstock.domain.job import Event
 from penstock.domain.pauses import Pauses
 from penstock.store import endings, params as p
 from penstock.store.gating import Seen
-from penstock.store.sqlite import claim, coordinate, enqueue, finish, gates, operate, statements, tx, workers
+from penstock.store.sqlite import (
+    claim,
+    coordinate,
+    enqueue,
+    finish,
+    gates,
+    operate,
+    schedules,
+    statements,
+    tx,
+    workers,
+)
 from penstock.store.sqlite.transaction import SqliteTransaction
 from penstock.store.sqlite.tx import Tx, as_json
 from penstock.worker.budget import Budget
@@ -49,12 +60,12 @@ def _replaced(*places: tuple[object, str], by: Any) -> Ablation:
     return block
 
 
-def _without_words(words: str, *names: str) -> Ablation:
+def _without_words(words: str, *names: str, instead: str = "0") -> Ablation:
     """Statements in which these words mean nothing."""
 
     def sql(name: str) -> str:
         text = statements.sql(name)
-        return text.replace(words, "0") if name in names else text
+        return text.replace(words, instead) if name in names else text
 
     return _replaced((tx, "sql"), by=sql)
 
@@ -171,8 +182,8 @@ SAFEGUARDS: dict[str, Safeguard] = {
     one.name: one
     for one in (
         Safeguard("the fence at finish", _finish_by_job, 25),
-        Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 3),
-        Safeguard("one job per unique key", _replaced((enqueue, "_held"), by=lambda *_: None), 0),
+        Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 4),
+        Safeguard("one job per unique key", _replaced((enqueue, "_taken"), by=lambda *_: None), 0),
         Safeguard(
             "recovery of lost workers' jobs",
             _replaced((workers, "recover_jobs"), by=lambda *_: p.Recovered([], [])),
@@ -195,26 +206,39 @@ SAFEGUARDS: dict[str, Safeguard] = {
             ),
             0,
         ),
-        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 36),
+        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 57),
         Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
         Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 0),
-        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 1),
+        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 12),
         Safeguard("one leader", _replaced((coordinate, "lead_store"), by=_lead_for_all), 0),
         Safeguard(
             "the check of the leader's term",
-            _replaced((coordinate, "check_term"), (workers, "check_term"), (operate, "check_term"), by=lambda *_: None),
-            24,
+            _replaced(
+                (coordinate, "check_term"),
+                (workers, "check_term"),
+                (operate, "check_term"),
+                (schedules, "check_term"),
+                by=lambda *_: None,
+            ),
+            3,
         ),
-        Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 0),
-        Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 2),
-        Safeguard("starts count for a period", _replaced((gates, "_hold"), by=_hold_without_starts), 2),
         Safeguard(
-            "tenants take turns", _replaced((claim, "take_turns"), by=lambda tx, asked, lanes, jobs, read: jobs), 1
+            "the revision of a schedule", _without_words("revision = :before", "update_schedule", instead=":before"), 1
+        ),
+        Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 3),
+        Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 15),
+        Safeguard("starts count for a period", _replaced((gates, "_hold"), by=_hold_without_starts), 155),
+        Safeguard(
+            "tenants take turns", _replaced((claim, "take_turns"), by=lambda tx, asked, lanes, jobs, read: jobs), 2
         ),
         Safeguard("whoever makes room says so", _replaced((gates, "wake_gates"), by=lambda *_: None), 0),
-        Safeguard("the order of a key", _replaced((gates, "room_for"), by=lambda job, gate, first: gate.room > 0), 19),
+        Safeguard("the order of a key", _replaced((gates, "room_for"), by=lambda job, gate, first: gate.room > 0), 2),
         Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
         Safeguard("resources are counted", _replaced((Budget, "free"), by=lambda _: None), 4),
-        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 25),
+        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 2),
+        Safeguard("the leader settles workflows", _replaced((coordinate, "settle_workflows"), by=lambda *_: 0), 3),
+        Safeguard("a step waits for every job before it", _without_words("open - :ended", "count_down"), 2),
+        Safeguard("a step waits for every step before it", _without_words("pending - 1", "unblock_steps"), 5),
+        Safeguard("a workflow stops", _without_words(":stop", "stop_workflow"), 5),
     )
 }

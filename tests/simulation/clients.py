@@ -6,31 +6,49 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
 from penstock import AlreadyRetried, CommitUncertain, EnqueueUncertain, JobCall, StoreError, UnknownJob
+from penstock.schedules.book import Schedules
 from penstock.store.params import CancelJob, DeadFilter, ListDead, PauseWork, RecoverJobs, ResumeWork, RetryDead
 from tests.simulation.jobs import bind
 from tests.simulation.orders import Order
 from tests.simulation.process import Process, Surroundings
+from tests.simulation.schedules import NAMES
 from tests.simulation.weather import STALE_SECONDS
 
 T = TypeVar("T")
+Asked = TypeVar("Asked")
 
 PAUSE_SECONDS = 0.3
 LOOK_SECONDS = 2.0
+HURRY_SECONDS = 0.008
+"""So long it takes the leader to look what is due and to take it, when nothing is wrong."""
 PAUSED_TYPES = ("work", "chain", "pay", "charge", "careful")
 
 
-class ClientProcess(Process):
+class ClientProcess(Process, Generic[Asked]):
     """Enqueues what was ordered. One that takes the place of another begins where that one was."""
 
-    def __init__(self, name: str, orders: list[Order], around: Surroundings) -> None:
+    def __init__(self, name: str, orders: list[Asked], around: Surroundings) -> None:
         super().__init__(name, around)
         self.orders = orders
-        self._cancelling: set[asyncio.Task[None]] = set()
+        self._rest: set[asyncio.Task[None]] = set()
+
+    def go_on(self, task: asyncio.Task[None]) -> None:
+        """With something that is done beside the enqueues."""
+        self._rest.add(task)
+        task.add_done_callback(self._rest.discard)
+
+    async def rest_done(self) -> None:
+        while self._rest:
+            await asyncio.wait(list(self._rest))
+
+
+class JobsProcess(ClientProcess[Order]):
+    """Enqueues jobs, and cancels some."""
 
     async def main(self) -> None:
         while self.orders:
@@ -39,8 +57,7 @@ class ClientProcess(Process):
             order = self.orders.pop(0)
             if ids and order.cancelled_after is not None:
                 self._begin_cancel(ids[0], order.cancelled_after)
-        while self._cancelling:
-            await asyncio.wait(list(self._cancelling))
+        await self.rest_done()
 
     async def _send(self, order: Order) -> list[str]:
         """Until it is known to be stored. With the ids of the first try, it is stored once."""
@@ -63,9 +80,7 @@ class ClientProcess(Process):
         return [with_id(call, job_id) for call, job_id in zip(calls, order.ids, strict=True)]
 
     def _begin_cancel(self, job_id: str, seconds: float) -> None:
-        task = self.loop.create_task(self._cancel(job_id, seconds))
-        self._cancelling.add(task)
-        task.add_done_callback(self._cancelling.discard)
+        self.go_on(self.loop.create_task(self._cancel(job_id, seconds)))
 
     async def _cancel(self, job_id: str, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -106,6 +121,19 @@ class OperatorProcess(Process):
             await until_known(lambda: self.store.retry_dead(params))
         except (AlreadyRetried, UnknownJob):
             pass  # The first try was stored after all, or somebody else was quicker.
+
+
+class HurriedProcess(Process):
+    """A person who runs schedules by hand, at the worst moment: while the leader takes their ticks."""
+
+    async def main(self) -> None:
+        while True:
+            to_tick = 1.0 - self.loop.time() % 1.0
+            await asyncio.sleep(to_tick + self.random.uniform(0.0, HURRY_SECONDS))
+            try:
+                await Schedules(self.client).arun(self.random.choice(NAMES))
+            except StoreError:
+                continue
 
 
 class ResumingProcess(Process):

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from penstock import App, BatchContext, Context, Exponential, Failed, Handler, JobCall, Resources
+from penstock import App, BatchContext, Context, Exponential, Failed, Handler, JobCall, Resources, Workflow
+from penstock.client import Client
 from penstock.jobtype import JobType
 from penstock.store.contract import Transaction
 
@@ -40,6 +41,13 @@ class Host(Protocol):
         ...
 
     def transaction(self) -> AbstractContextManager[Transaction]: ...
+
+    @property
+    def client(self) -> Client: ...
+
+    def wrong(self, what: str) -> None:
+        """Something that a handler was told cannot be."""
+        ...
 
     def uses(self, what: str, amount: int, most: float) -> AbstractContextManager[None]:
         """So much of something is in use in this process during the block, and there is no more of it than that."""
@@ -162,7 +170,29 @@ class Careful(Handler[Step, float]):
         ctx.resources.told(ctx, "on_failed for good" if ctx.final else "on_failed")
 
 
-DECLARED: tuple[Any, ...] = (work, chain, deadly, stubborn, pay, charge, heavy, lonely, pack, Careful)
+@program.job(attempts=4, backoff=BACKOFF)
+async def gather(ctx: Context, step: str, size: int) -> int:
+    """Looks at what the jobs of a step before its own have returned."""
+    host = _begin(ctx)
+    found = await ctx.aresults(step)
+    results = found if isinstance(found, list) else [found]
+    if len(results) != size or not all(isinstance(one, float | Failed) for one in results):
+        host.wrong(f"job {ctx.id} was told {results} of {size} jobs")
+    return size
+
+
+@program.job(attempts=4, backoff=BACKOFF)
+async def spawn(ctx: Context, size: int, seconds: float) -> None:
+    """Makes a workflow, which is stored with its own completion."""
+    host = _begin(ctx)
+    await asyncio.sleep(seconds)
+    flow = Workflow(host.client, "spawned")
+    flow.step([work.bind(seconds=seconds) for _ in range(size)], name="many")
+    flow.step(gather.bind(step="many", size=size), after="many")
+    ctx.enqueue(flow)
+
+
+DECLARED: tuple[Any, ...] = (work, chain, deadly, stubborn, pay, charge, heavy, lonely, pack, Careful, gather, spawn)
 TYPES: dict[str, JobType[Any, Any, Any, Any]] = {one.name: one for one in DECLARED}
 
 

@@ -80,7 +80,7 @@ class Process:
         self._wall_stopped_at: float | None = None
         self._in_use: Counter[str] = Counter()
         self.overused: list[str] = []
-        """What was more in use here than there is."""
+        """What was more in use here than there is, or cannot be."""
         self.over = False
         self.error: BaseException | None = None
         self._main: asyncio.Task[Any] | None = None
@@ -167,6 +167,9 @@ class Process:
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         return self.store.transaction()
+
+    def wrong(self, what: str) -> None:
+        self.overused.append(what)
 
     @contextmanager
     def uses(self, what: str, amount: int, most: float) -> Iterator[None]:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from tests.checker.history import History, Operation
 from tests.checker.truth import Truth
+from tests.simulation.flows_happened import WORKFLOWS_SOMETIMES
 
 Happened = Callable[[History, Truth], int]
 
@@ -74,6 +75,11 @@ def _stored_before(history: History, truth: Truth) -> int:
     )
 
 
+def _fires(history: History) -> Iterator[Operation]:
+    """By leaders, and answered."""
+    return (one for one in history.of("schedule") if one.ok and one.asked.term is not None)
+
+
 def _released(history: History, truth: Truth) -> int:
     return sum(end.event == "release" for one in history.of("finish") if one.ok for end in one.asked.unfinished)
 
@@ -98,6 +104,11 @@ SOMETIMES: dict[str, Happened] = {
     "a deposed leader was refused": lambda history, truth: _refused_terms(history),
     "a job was given back": lambda history, truth: sum(bool(o.told.waiting) for o in history.of("give_back") if o.ok),
     "a job was released": _released,
+    "a schedule was fired": lambda history, truth: sum(bool(one.told.stored) for one in _fires(history)),
+    "a tick was taken before by somebody else": lambda history, truth: sum(
+        len(one.told.stored) < len(one.asked.changes) for one in _fires(history)
+    ),
+    "a fire was uncertain": lambda history, truth: _uncertain(history, "schedule"),
     "a running job was cancelled": lambda history, truth: sum(
         one.told.before in ("claimed", "running") for one in history.of("cancel") if one.ok
     ),
@@ -106,6 +117,7 @@ SOMETIMES: dict[str, Happened] = {
     "a dead letter was retried": lambda history, truth: sum(job.retried_from is not None for job in truth.jobs),
     "a job was given out after its type had been resumed": _resumed,
     "an effect was committed with its job": lambda history, truth: len(truth.effects),
+    **WORKFLOWS_SOMETIMES,
 }
 """Each tells how often it happened in one seed."""
 

@@ -13,20 +13,26 @@ from typing import Any
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import WorkerRefused
 from penstock.domain.job import FINAL
+from penstock.domain.workflows import WorkflowState
+from penstock.store.params import ListWorkflows
 from penstock.store.sqlite.store import SqliteStore
 from tests.checker.events import Event
 from tests.checker.history import History
 from tests.checker.truth import Truth, read_truth
-from tests.simulation.clients import ClientProcess, OperatorProcess, ResumingProcess
+from tests.simulation.clients import ClientProcess, HurriedProcess, JobsProcess, OperatorProcess, ResumingProcess
 from tests.simulation.clock import TrueClock
 from tests.simulation.ending import misplaced_jobs, untrue_hooks, workers_left
+from tests.simulation.flow_clients import FlowsProcess
+from tests.simulation.flows import draw_flows
 from tests.simulation.jobs import EFFECTS, EFFECTS_READ
 from tests.simulation.loop import Time, VirtualLoop
 from tests.simulation.nemesis import Nemesis
 from tests.simulation.orders import Item, Order, draw_orders
 from tests.simulation.process import SLOTS, Process, Surroundings, WorkerProcess, is_expected
+from tests.simulation.schedules import add_schedules, left_out, read_rows
 from tests.simulation.weather import CALM, draw_weather
 
+RUNNING = frozenset({WorkflowState.RUNNING})
 WORKERS = 3
 CLIENTS = 2
 JOBS_MIN, JOBS_MAX = 60, 140
@@ -61,6 +67,7 @@ class World:
         self._closing = False
         with self.store.transaction() as tx:
             tx.execute(EFFECTS)
+        add_schedules(self.store, self._random, self._chaos_seconds)
 
     def run(self) -> None:
         """From the first start to the last stop."""
@@ -86,6 +93,7 @@ class World:
         with self.store.transaction() as tx:
             effects = [(str(job), int(str(token))) for job, token in tx.execute(EFFECTS_READ)]
             self.problems += misplaced_jobs(tx)
+        self.problems += left_out(self.store)
         self.problems += [*workers_left(self.store), *untrue_hooks(self._around.hooks, History(self.events))]
         return read_truth(self.store, effects)
 
@@ -117,14 +125,14 @@ class World:
             self._loop.call_later(self._random.uniform(0.5 if refused else 0.05, 1.0), self._replace, process)
 
     def _replace(self, process: Process) -> None:
-        number, _, times = process.name.partition("-")[2].partition(".")
+        name, _, times = process.name.partition(".")
         again = int(times or 0) + 1
         if self._closing:
             return
         if isinstance(process, WorkerProcess):
-            self._start_worker(int(number), again)
+            self._start_worker(int(name.partition("-")[2]), again)
         elif isinstance(process, ClientProcess) and process.orders:
-            self._start(ClientProcess(f"client-{number}.{again}", process.orders, self._around))
+            self._start(type(process)(f"{name}.{again}", process.orders, self._around))
 
     # The story
 
@@ -134,15 +142,21 @@ class World:
         for number in range(1, CLIENTS + 1):
             jobs = self._random.randint(JOBS_MIN, JOBS_MAX) // CLIENTS
             orders = draw_orders(self._random, jobs, 0.8 * self._chaos_seconds)
-            self._start(ClientProcess(f"client-{number}", orders, self._around))
+            self._start(JobsProcess(f"client-{number}", orders, self._around))
+        flows = draw_flows(self.seed, 0.8 * self._chaos_seconds)
+        if flows:
+            self._start(FlowsProcess("flows-1", flows, self._around))
         operator = OperatorProcess("operator-1", self._around)
+        hurried = HurriedProcess("operator-3", self._around)
         self._start(operator)
+        self._start(hurried)
         nemesis = Nemesis(self._weather, self._random, self)
         reigns = [self._loop.create_task(reign) for reign in nemesis.reigns()]
         await asyncio.sleep(self._chaos_seconds)
         for reign in reigns:
             reign.cancel()
         operator.kill()
+        hurried.kill()
         self._heal()
         resuming = ResumingProcess("operator-2", self._around)
         self._start(resuming)
@@ -158,12 +172,16 @@ class World:
             one.resume()
 
     def _drained(self) -> bool:
-        """Whether everything was enqueued and has ended."""
+        """Whether everything was enqueued, the schedules are finished, and all has ended."""
         if any(isinstance(one, ClientProcess) and (one.orders or not one.over) for one in self._processes):
             return False
         if not all(one.line.is_clear for one in self.living()):
             return False
-        return all(one.state in FINAL for one in self.store.count_jobs().wait())
+        if any(row.next_at is not None for row in read_rows(self.store)):
+            return False
+        if any(one.state not in FINAL for one in self.store.count_jobs().wait()):
+            return False
+        return not self.store.list_workflows(ListWorkflows(states=RUNNING, limit=1)).wait()
 
     def _staffed(self) -> bool:
         """Whether every worker is at its place: none was killed a moment ago, or is refused because of that."""
@@ -176,7 +194,7 @@ class World:
         await self._until(self._staffed, "all workers to be back", DRAIN_SECONDS_MAX)
         items = tuple(Item("work", {"seconds": EXAM_SECONDS}) for _ in range(2 * SLOTS * WORKERS))
         begun = len(self.events)
-        self._start(ClientProcess("client-exam", [Order(0.0, items, None, None)], self._around))
+        self._start(JobsProcess("client-exam", [Order(0.0, items, None, None)], self._around))
         await self._until(self._drained, "the last jobs to end", DRAIN_SECONDS_MAX)
         took_part = {event.process for event in self.events[begun:] if event.op == "run"}
         idle = [one.name for one in self.living() if isinstance(one, WorkerProcess) and one.name not in took_part]

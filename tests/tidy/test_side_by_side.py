@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.side_by_side import FOLDERS, main, whole
+from tests.side_by_side import AGAIN, FOLDERS, main, whole
 
 
 def python(code: str) -> list[str]:
@@ -30,8 +30,13 @@ def test_a_part_that_fails_tells_everything_and_the_others_go_on(capsys: pytest.
 
 
 def test_no_folder_is_run_twice_or_left_out() -> None:
-    *named, others = whole().values()
-    assert [command[-1] for command in named] == [f"tests/{folder}" for folder in FOLDERS]
+    parts = whole()
+    again, contract, others = (parts.pop(name) for name in ("tests/contract again", "tests/contract", "the others"))
+    assert again[-3:] == ["tests/contract", "-k", AGAIN]
+    assert contract[-3:] == ["tests/contract", "-k", f"not ({AGAIN})"]
+    assert {name: command[-1] for name, command in parts.items()} == {
+        f"tests/{folder}": f"tests/{folder}" for folder in FOLDERS if folder != "contract"
+    }
     assert [argument for argument in others if argument.startswith("--ignore")] == [
         f"--ignore=tests/{folder}" for folder in FOLDERS
     ]

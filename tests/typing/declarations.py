@@ -24,6 +24,11 @@ async def count_words(text: str) -> int:
     return len(text.split())
 
 
+@app.job
+async def add(number: int, to: int = 0) -> int:
+    return number + to
+
+
 @app.job()
 def clean_up(ctx: Context) -> None:
     ctx.report(100)

@@ -9,6 +9,7 @@ from typing import Any, assert_type
 from penstock import Context, Exponential, Fixed, JobCall, JobHandle, Resources, State, Tenant, Unique
 from tests.typing.declarations import (
     Text,
+    add,
     app,
     clean_up,
     consolidate,
@@ -84,6 +85,26 @@ def classes(ctx: Context) -> None:
     assert_type(length.enqueue("a"), JobHandle[int])
     assert_type(length_again.bind("a"), JobCall[int])
     ctx.enqueue(consolidate.bind(Text("a")))
+
+
+def follow_ups() -> None:
+    count_words.then(add)
+    count_words.then(clean_up)
+    count_words.then(add.using(priority=5), when=lambda words: words > 3)
+    count_words.then(lambda words: send_email.bind("a@b.c", subject=str(words + 1)))
+    count_words.then(lambda words: [add.bind(number) for number in range(words)])
+    count_words.then(lambda words: add.bind(words) if words > 3 else None)
+    consolidate.then(lambda numbers: embed.bind(Text(str(numbers[0]))))
+    resize.then(lambda sizes: consolidate.bind(Text(str(sizes[0] + 1))))
+    send_email.then(length)
+    embed.then(lambda vector: add.bind(round(vector[0])))
+    measure.then(add)
+
+
+async def spread() -> None:
+    assert_type(app.spread("resync", (count_words.bind(word) for word in ("a", "b")), period="8h"), int)
+    start = datetime(2030, 1, 1, tzinfo=UTC)
+    assert_type(await app.aspread("resync", [add.bind(1)], batches=6, mode="each", start=start), int)
 
 
 async def batches() -> None:

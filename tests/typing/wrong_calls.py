@@ -80,6 +80,25 @@ def classes(ctx: Context) -> None:
     app.register(count_words)  # error: mypy[arg-type] pyright[reportArgumentType]
 
 
+def follow_ups() -> None:
+    count_words.then(send_email)  # error: mypy[arg-type] pyright[reportArgumentType]
+    count_words.then(consolidate)  # error: mypy[arg-type] pyright[reportArgumentType]
+    count_words.then(resize)  # error: mypy[arg-type] pyright[reportArgumentType]
+    count_words.then(lambda: clean_up.bind())  # error: mypy[arg-type,misc] pyright[reportArgumentType]
+    count_words.then(lambda words: words)  # error: mypy[arg-type,return-value] pyright[reportArgumentType]
+    count_words.then(lambda words: send_email.bind(words))  # error: mypy[arg-type] pyright[reportArgumentType]
+    count_words.then(clean_up.bind())  # error: mypy[arg-type] pyright[reportArgumentType]
+    count_words.then(clean_up, when=True)  # error: mypy[arg-type] pyright[reportArgumentType]
+    count_words.then("clean_up")  # error: mypy[arg-type] pyright[reportArgumentType]
+
+
+def spread() -> None:
+    app.spread("resync", [count_words])  # error: mypy[list-item] pyright[reportArgumentType]
+    app.spread("resync", [], mode="every")  # error: mypy[arg-type] pyright[reportArgumentType]
+    app.spread("resync", [], start="2030-01-01")  # error: mypy[arg-type] pyright[reportArgumentType]
+    app.spread("resync", [], batch=6)  # error: mypy[call-arg] pyright[reportCallIssue]
+
+
 def batches() -> None:
     embed.enqueue("a")  # error: mypy[arg-type] pyright[reportArgumentType]
     embed.enqueue([Text("a")])  # error: mypy[arg-type] pyright[reportArgumentType]

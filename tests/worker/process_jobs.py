@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import penstock
-from penstock import App, BatchContext, Context, DoNotRetry, Failed, Fixed, Handler, Tenant
+from penstock import App, BatchContext, Context, DoNotRetry, Failed, Fixed, Handler, Tenant, UsageError, current
 from penstock.domain.clock import SystemClock
 from penstock.store.open import open_store
 
@@ -141,6 +141,53 @@ def hog(size: int) -> int:
 
 
 keep: list[bytes] = []
+
+
+@dataclass
+class Page:
+    url: str
+    links: list[str]
+
+
+@app.job(runner="process", attempts=1)
+def crawl(url: str, links: list[str]) -> Any:
+    return Page(url, links)
+
+
+crawl.then(lambda page: [echo.bind(link) for link in page.links])
+crawl.then(lambda page: echo.bind(current().id), when=lambda page: page.url.split("://")[1].endswith("/id"))
+
+
+@app.batch_job(size=2, wait="10s", runner="process", attempts=1)
+def shorten(items: list[str]) -> list[str | Failed]:
+    return [Failed("empty") if not item else item[:1] for item in items]
+
+
+shorten.then(echo, when=lambda short: short != "x")
+
+
+@app.job(runner="process", attempts=1)
+def pay(ctx: Context, url: str) -> None:
+    """Completes itself in a transaction of its own, on a store of this process."""
+    shop = app._store = open_store(url, clock=SystemClock(), random=random.random)
+    with shop.transaction() as tx:
+        ctx.finish_in(tx, "paid")
+    shop.close()
+
+
+pay.then(echo)
+
+
+@app.job(runner="process", attempts=1)
+def wait_in_child(url: str, job_id: str) -> str:
+    shop = App(url)
+    try:
+        result: str = shop.get(job_id).result(timeout=30)
+    except UsageError as error:
+        return str(error)
+    finally:
+        shop.close()
+    return result
 
 
 # Failing
@@ -340,3 +387,11 @@ class Hooked(Handler[Order, str]):
 
 hooks = Hooked()
 hooked = app.register(hooks, name="hooked", runner="process", attempts=1)
+
+
+@app.job(runner="process", attempts=1)
+def makes_a_workflow(ctx: Context, count: int) -> None:
+    flow = app.workflow("made-apart")
+    many = flow.step([echo.bind(number) for number in range(count)])
+    flow.step(echo.bind("last"), name="last", after=many)
+    ctx.enqueue(flow)

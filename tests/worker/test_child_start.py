@@ -18,6 +18,7 @@ from types import ModuleType
 import pytest
 
 from penstock import App, ConfigError, State
+from penstock.store.params import ListJobs
 from penstock.worker import spawned
 from tests.worker import process_jobs as jobs
 from tests.worker.process_jobs import entries
@@ -95,6 +96,20 @@ def test_an_app_that_no_child_can_load_is_an_error(tasks: Tasks, code: str, prob
     message = refused(tasks(code).app)
     assert message.startswith("the process handlers of this app cannot run: ")
     assert problem in message
+
+
+def test_a_first_child_that_is_killed_is_tried_again(tasks: Tasks, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    module = tasks(f"""
+        if in_child:
+            with open({str(begun)!r}, "a") as file:
+                file.write(".")
+            if len(open({str(begun)!r}).read()) <= 2:
+                os.kill(os.getpid(), 9)
+        """)
+    with no_child_left():
+        burst(module.app, process_slots=1)
+    assert begun.read_text() == "..."
 
 
 def test_an_app_that_no_child_can_find_is_an_error(app: App) -> None:
@@ -227,3 +242,25 @@ def test_a_start_can_be_stopped(tasks: Tasks, caplog: pytest.LogCaptureFixture) 
 
     with no_child_left():
         assert asyncio.run(main()) is False
+
+
+def test_a_child_gathers_the_results_of_steps(tasks: Tasks) -> None:
+    module = tasks("""
+        from penstock import Context
+
+        @app.job(runner="process")
+        def item(number: int) -> int:
+            return number
+
+        @app.job(runner="process")
+        def gather(ctx: Context) -> list[int]:
+            return ctx.results("item")
+
+        flow = app.workflow("flow")
+        flow.step(gather.bind(), after=flow.step([item.bind(number) for number in range(3)]))
+        """)
+    handle = module.flow.enqueue()
+    with no_child_left():
+        burst(module.app, process_slots=1)
+    (job,) = module.app.store.list_jobs(ListJobs(parent=handle.id, type="gather")).wait()
+    assert (job.state, job.result) == (State.COMPLETED, [0, 1, 2])

@@ -115,4 +115,4 @@ def test_a_follow_up_that_is_not_a_call_is_a_clear_error(app: App) -> None:
     burst(app)
     error = job.read().error
     assert error is not None
-    assert "takes a call made by bind(), not JobType" in error.message
+    assert "takes a call made by bind() or a workflow, not JobType" in error.message

@@ -12,8 +12,12 @@ from penstock.domain.errors import CommitUncertain, StoreBusy, StoreError, Store
 from penstock.store.contract import Store
 from penstock.store.params import Completed, FinishJobs, Unfinished
 from penstock.worker import outage
-from penstock.worker.finisher import Finisher
+from penstock.worker.finisher import Completion, Finisher
 from tests.worker.fakes import Answer, released
+
+
+def success(token: int) -> Completion:
+    return Completion(Completed(token, 0), [], [])
 
 
 class FinishStore:
@@ -68,7 +72,7 @@ def test_outcomes_survive_an_outage_of_the_store() -> None:
     store = FinishStore(StoreBusy("locked"), StoreError("the disk"), StoreBusy("locked"))
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(Completed(1, 0), [])
+        finisher.completed(success(1))
         await asyncio.sleep(0)
         finisher.unfinished(released(2))
         await finisher.flush()
@@ -82,10 +86,10 @@ def test_what_gathers_while_a_batch_is_stored_becomes_the_next_batch() -> None:
     store = FinishStore()
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(Completed(1, 0), [])
+        finisher.completed(success(1))
         await asyncio.sleep(0)
         for token in range(2, 12):
-            finisher.completed(Completed(token, 0), [])
+            finisher.completed(success(token))
         await finisher.flush()
 
     with_finisher(store, story)
@@ -98,7 +102,7 @@ def test_flush_waits_until_everything_is_stored() -> None:
 
     async def story(finisher: Finisher) -> None:
         await finisher.flush()
-        finisher.completed(Completed(1, 0), [])
+        finisher.completed(success(1))
         await finisher.flush()
         assert store.tokens == [1]
 
@@ -110,7 +114,7 @@ def test_a_store_that_is_gone_is_fatal_and_does_not_hang_the_flush() -> None:
     store = FinishStore(gone)
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(Completed(1, 0), [])
+        finisher.completed(success(1))
         await finisher.flush()
 
     assert with_finisher(store, story) == [gone]
@@ -122,7 +126,7 @@ def test_refused_outcomes_are_counted_and_said(caplog: pytest.LogCaptureFixture)
     store.lost = [1]
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(Completed(1, 0), [])
+        finisher.completed(success(1))
         await finisher.flush()
         assert finisher.lost == 1
 
@@ -135,7 +139,7 @@ def test_after_an_uncertain_commit_a_refusal_may_be_our_own_doing(caplog: pytest
     store.lost = [1]
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(Completed(1, 0), [])
+        finisher.completed(success(1))
         await finisher.flush()
         assert finisher.lost == 0
 

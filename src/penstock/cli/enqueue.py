@@ -8,6 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.cli.guard import guarded
+from penstock.cli.job_options import (
+    Attempts,
+    Capability,
+    Delay,
+    Payload,
+    Priority,
+    Queue,
+    Tags,
+    TenantOption,
+    Timeout,
+    Ttl,
+    UniqueKey,
+    UniquePer,
+    UniqueScope,
+    given_options,
+)
 from penstock.cli.options import AsJson, StoreUrl
 from penstock.domain.errors import ConfigError
 
@@ -19,31 +35,22 @@ if TYPE_CHECKING:
 @guarded
 def enqueue(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the job type.", show_default=False)],
-    payload: Annotated[
-        str, typer.Argument(metavar="JSON", help="The handler's parameters as a JSON object; - reads stdin.")
-    ] = "{}",
-    delay: Annotated[str | None, typer.Option("--delay", metavar="D", help="Run it this much later: 90s, 5m.")] = None,
+    payload: Payload = "{}",
+    delay: Delay = None,
     at: Annotated[
         str | None, typer.Option("--at", metavar="TIME", help="Run it then, such as 2030-01-31T12:00:00Z.")
     ] = None,
-    priority: Annotated[int | None, typer.Option("--priority", metavar="N", help="-100 to 100; higher first.")] = None,
-    queue: Annotated[str | None, typer.Option("--queue", metavar="NAME")] = None,
-    capability: Annotated[str | None, typer.Option("--capability", metavar="NAME")] = None,
-    attempts: Annotated[int | None, typer.Option("--attempts", metavar="N", help="Runs, the first included.")] = None,
-    timeout: Annotated[str | None, typer.Option("--timeout", metavar="D", help="Limit for one attempt.")] = None,
-    ttl: Annotated[str | None, typer.Option("--ttl", metavar="D", help="Expire if not begun by then.")] = None,
-    tenant: Annotated[str | None, typer.Option("--tenant", metavar="ORG[/WORKSPACE]")] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")] = None,
-    unique: Annotated[
-        str | None, typer.Option("--unique", metavar="KEY", help="Nothing new while a job with this key has not ended.")
-    ] = None,
-    unique_per: Annotated[
-        str | None, typer.Option("--unique-per", metavar="D", help="Instead: for this long after an enqueue.")
-    ] = None,
-    unique_scope: Annotated[
-        str | None,
-        typer.Option("--unique-scope", metavar="WORD", help="Unique among all (default), its type, queue or tenant."),
-    ] = None,
+    priority: Priority = None,
+    queue: Queue = None,
+    capability: Capability = None,
+    attempts: Attempts = None,
+    timeout: Timeout = None,
+    ttl: Ttl = None,
+    tenant: TenantOption = None,
+    tag: Tags = None,
+    unique: UniqueKey = None,
+    unique_per: UniquePer = None,
+    unique_scope: UniqueScope = None,
     job_id: Annotated[
         str | None, typer.Option("--id", metavar="UUID", help="Your own id: sending it twice makes one job.")
     ] = None,
@@ -61,38 +68,19 @@ def enqueue(
     from penstock.cli.storage import existing_store
 
     arguments = parse_payload(sys.stdin.read() if payload == "-" else payload)
-    given = {"delay": delay, "priority": priority, "queue": queue, "capability": capability, "attempts": attempts,
-             "timeout": timeout, "ttl": ttl, "id": job_id}  # fmt: skip
-    options = {key: value for key, value in given.items() if value is not None} | _built(at, tenant, tag)
-    options |= _unique(unique, unique_per, unique_scope)
+    options = given_options(
+        tenant, tag, unique, unique_per, unique_scope, delay=delay, priority=priority, queue=queue,
+        capability=capability, attempts=attempts, timeout=timeout, ttl=ttl, id=job_id,
+    ) | _moment(at)  # fmt: skip
     with existing_store(store) as opened:
         handle, known = _store_job(opened, name, arguments, options)
         _report(handle, name, known, as_json)
 
 
-def _built(at: str | None, tenant: str | None, tags: list[str] | None) -> dict[str, Any]:
-    """Options that are values of their own."""
+def _moment(at: str | None) -> dict[str, Any]:
     from penstock.cli.moments import parse_moment
-    from penstock.cli.tenants import parse_tenant
 
-    options: dict[str, Any] = {}
-    if at is not None:
-        options["at"] = parse_moment(at, "--at")
-    if tenant is not None:
-        options["tenant"] = parse_tenant(tenant)
-    if tags:
-        options["tags"] = tags
-    return options
-
-
-def _unique(key: str | None, per: str | None, scope: Any) -> dict[str, Any]:
-    from penstock.domain.options import Unique
-
-    if key is not None:
-        return {"unique": Unique(key, per, scope or "all")}
-    if per is not None or scope is not None:
-        raise ConfigError("--unique-per and --unique-scope say more of --unique KEY: give that too")
-    return {}
+    return {} if at is None else {"at": parse_moment(at, "--at")}
 
 
 def _store_job(store: Store, name: str, payload: dict[str, Any], options: Any) -> tuple[JobHandle[Any], bool]:
@@ -117,8 +105,11 @@ def _report(handle: JobHandle[Any], name: str, known: bool, as_json: bool) -> No
         typer.echo(f"note: no worker has declared the type {name!r} in this store so far; the job waits", err=True)
 
 
-def parse_payload(text: str) -> dict[str, Any]:
-    """The JSON object in `text`, or an error that points at the place."""
+IN_A_SHELL = 'in a shell put it in single quotes: \'{"to": "a@b.c"}\''
+
+
+def parse_payload(text: str, fix: str = IN_A_SHELL) -> dict[str, Any]:
+    """The JSON object in `text`, or an error that points at the place and says how to write one."""
     import json
 
     try:
@@ -126,7 +117,7 @@ def parse_payload(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise ConfigError(
             f"the payload is not JSON: {error.msg} at line {error.lineno}, column {error.colno}, before "
-            f'{_excerpt(text, error.pos)}; in a shell put it in single quotes: \'{{"to": "a@b.c"}}\''
+            f"{_excerpt(text, error.pos)}; {fix}"
         ) from None
     except RecursionError:
         raise ConfigError("the payload is nested too deeply") from None

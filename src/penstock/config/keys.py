@@ -103,6 +103,8 @@ KEYS = (
         "Jobs at once with a key, whatever the code says; or of a queue or a type.", OFF),
     Key("tenant_weights", kinds.WEIGHTS, None,
         "How many turns in a row a tenant has in each queue, if not one.", OFF),
+    Key("schedules", kinds.SCHEDULES, None,
+        "Jobs that are enqueued by the clock, beside those that the code declares.", OFF),
     Key("worker.types", kinds.names(CHECKS["types"]), _worker.types, "Only these job types.", ALL, "--types"),
     Key("worker.queues", kinds.names(CHECKS["queues"]), _worker.queues, "Only these queues.", ALL, "--queues"),
     Key("worker.capabilities", kinds.names(CHECKS["capabilities"]), _worker.capabilities,

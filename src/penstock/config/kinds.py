@@ -16,6 +16,7 @@ from penstock.config.limits import (
     show_concurrency,
     show_rates,
 )
+from penstock.config.schedules import SCHEDULE_EXAMPLE, read_schedules, show_schedules
 from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
 from penstock.domain.turns import show_weights
@@ -106,4 +107,5 @@ SWITCH = Kind("true or false", "true", _switch, lambda value: str(value).lower()
 DURATION = duration(parse_duration)
 RATES = Kind("rates", RATE_EXAMPLE, read_rates, show_rates, table=True)
 CONCURRENCY = Kind("limits", CONCURRENCY_EXAMPLE, read_concurrency, show_concurrency, table=True)
+SCHEDULES = Kind("schedules", SCHEDULE_EXAMPLE, read_schedules, show_schedules, table=True)
 WEIGHTS = Kind("weights", "acme=3", CHECKS["tenant_weights"], show_weights, table=True)

@@ -89,6 +89,7 @@ class Config:
             "failing_queues": self["queue.fail_without_worker"],
             "limits": self.limits(),
             "tenant_weights": self["tenant_weights"],
+            "schedules": self["schedules"],
             "health": self["worker.health"] or OFF,
             "health_limits": self.health_limits(),
             "history": self["history"],

@@ -35,16 +35,19 @@ class Coordinator:
         await self._leader.resign()
 
     async def _do_regularly(self, duty: Duty) -> None:
+        pause: float | None = None
         while True:
-            await asyncio.sleep(duty.interval * (0.9 + 0.2 * random.random()))
+            await asyncio.sleep(duty.interval * (0.9 + 0.2 * random.random()) if pause is None else pause)
             term = self._leader.term
-            if term is not None and self._trusted():
-                await self._do(duty, term)
+            pause = None
+            if term is not None and (self._trusted() or not duty.judges):
+                pause = await self._do(duty, term)
 
-    async def _do(self, duty: Duty, term: int) -> None:
+    async def _do(self, duty: Duty, term: int) -> float | None:
         try:
-            await duty.do(term)
+            return await duty.do(term)
         except NotLeader:
             self._leader.step_down()
         except PenstockError as error:
             log.error("could not %s: %s", duty.name, error)
+        return None

@@ -12,10 +12,12 @@ from penstock.coordinator.probes import Probes
 from penstock.coordinator.recovery import Recovery
 from penstock.coordinator.retention import Pruning
 from penstock.coordinator.routing import Routing
+from penstock.coordinator.schedules import Schedules
 from penstock.coordinator.settings import CoordinatorSettings
 from penstock.coordinator.start_timeout import StartTimeout
+from penstock.coordinator.workflows import Workflows
 from penstock.store.contract import Store
 
 DUTIES: tuple[Callable[[Store, CoordinatorSettings], Duty], ...] = (
-    Recovery, StartTimeout, Expiry, Gates, Ageing, Routing, Probes, Pruning,
+    Recovery, StartTimeout, Expiry, Gates, Ageing, Routing, Workflows, Probes, Pruning, Schedules,
 )  # fmt: skip

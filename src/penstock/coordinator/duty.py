@@ -10,9 +10,14 @@ class Duty(Protocol):
 
     name: str
     """What is done, as in "could not … : the error"."""
+    judges: bool
+    """Whether it judges other workers: one that has only just begun, or was cut off, knows too little of them."""
     interval: float
     """Seconds from the end of one time to the next."""
 
-    async def do(self, term: int) -> None:
-        """Do it once. May be done again at any time, also by another leader that knows nothing of this one."""
+    async def do(self, term: int) -> float | None:
+        """Do it once. May be done again at any time, also by another leader that knows nothing of this one.
+
+        Answers after how many seconds it should be done again; None: after the interval, more or less.
+        """
         ...

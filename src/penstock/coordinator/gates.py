@@ -9,6 +9,7 @@ from penstock.store.params import TendGates
 
 class Gates:
     name = "look after limits"
+    judges = False
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

@@ -14,6 +14,7 @@ log = logging.getLogger("penstock.coordinator")
 
 class Recovery:
     name = "look for lost workers"
+    judges = True
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

@@ -14,6 +14,7 @@ PAUSE_SECONDS = 0.05
 
 class Pruning:
     name = "remove old jobs"
+    judges = False
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

@@ -27,6 +27,7 @@ class Lane(NamedTuple):
 
 class Routing:
     name = "look for jobs that no worker can run"
+    judges = True
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

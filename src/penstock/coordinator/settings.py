@@ -25,6 +25,8 @@ class CoordinatorSettings:
     start_check_interval: float = 60.0
     probe_interval: float = 30.0
     prune_interval: float = 60.0
+    schedule_interval: float = 1.0
+    """How soon a new schedule is noticed, at most; known ones are fired at their time."""
     retention: Retention = field(default_factory=Retention)
     ageing: float | None = None
     """A job that was due for n times this long has at least the priority n; None never raises one."""

@@ -15,6 +15,7 @@ log = logging.getLogger("penstock.coordinator")
 
 class StartTimeout:
     name = "look for jobs that were claimed and not begun"
+    judges = True
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

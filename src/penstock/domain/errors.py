@@ -35,8 +35,16 @@ class UnknownType(PenstockError):
     """No job, no declared type and no worker of this store has this job type."""
 
 
+class UnknownWorkflow(PenstockError):
+    """No workflow has this id: it never existed here, or retention has removed it."""
+
+
 class UnknownWorker(PenstockError):
     """No worker with this id is alive: it never was, it has ended, or it was lost."""
+
+
+class UnknownSchedule(PenstockError):
+    """No schedule of this store has this name."""
 
 
 class AlreadyRetried(PenstockError):

@@ -160,6 +160,11 @@ def check_key(key: str, known: frozenset[str] | None) -> None:
             )
 
 
+def names_tenant(key: str) -> bool:
+    """Whether the key is filled from the job's tenant."""
+    return any(field.split(".")[0] == "tenant" for field in fields_of(key))
+
+
 def fill(key: str, payload: Mapping[str, Any], tenant: Tenant | None, what: str) -> str:
     """The key with the values of one job."""
     values = {field: _text(_look_up(field, payload, tenant), field, key, what) for field in fields_of(key)}

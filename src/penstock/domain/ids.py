@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import threading
@@ -68,6 +69,14 @@ def _new_source() -> str:
     bits = int.from_bytes(os.urandom(8), "big") & 0x3FFFFFFFFFFFFFFF | 0x8000000000000000
     half = f"{bits:016x}"
     return f"-{half[:4]}-{half[4:]}"
+
+
+def id_from(moment_us: int, *parts: object) -> str:
+    """An id that follows from a moment and what else is said: whoever makes it again makes the same."""
+    bits = int.from_bytes(hashlib.blake2b(repr((moment_us, *parts)).encode(), digest_size=10).digest(), "big")
+    millisecond, source = moment_us // 1000 & (1 << 48) - 1, f"{bits & (1 << 62) - 1 | 1 << 63:016x}"
+    head = f"{millisecond >> 16:08x}-{millisecond & 0xFFFF:04x}-7{bits >> 68:03x}"
+    return f"{head}-{source[:4]}-{source[4:]}"
 
 
 def check_id(job_id: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from penstock.domain.errors import ConfigError
@@ -23,6 +23,17 @@ class Batching:
     wait: float
 
 
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """What is enqueued together with the completion of a job: the calls that `make` answers for its result.
+
+    With `when`, only for results of which that is true.
+    """
+
+    make: Callable[[Any], Any]
+    when: Callable[[Any], object] | None = None
+
+
 class Hooks(Protocol):
     """What a handler class may say beside its work. Each may be plain or async, but is_retryable is plain."""
 
@@ -38,6 +49,7 @@ class Declaration:
     """A declared job type: its handler and everything that is known of it before the first job.
 
     `hooks` is the handler object of a class, None for a function. `hooked` names the hooks that it defines.
+    `follow_ups` grows while the program declares them.
     """
 
     name: str
@@ -52,6 +64,7 @@ class Declaration:
     batching: Batching | None = None
     hooks: Hooks | None = None
     hooked: frozenset[str] = frozenset()
+    follow_ups: list[FollowUp] = field(default_factory=list)
 
 
 class Registry:

@@ -38,6 +38,11 @@ class Shape(Protocol):
         """The arguments of the handler, positional and by name."""
         ...
 
+    def one_argument(self, what: str) -> str | None:
+        """The parameter that takes the only value of a call, None if there is no parameter. Two that must be given
+        are a ConfigError."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
@@ -87,6 +92,12 @@ class Signature:
             return (), values
         return [values.pop(name) for name in self.names[: self.call_positionally]], values
 
+    def one_argument(self, what: str) -> str | None:
+        required = [name for name in self.names if name in self.required]
+        if len(required) > 1:
+            raise ConfigError(f"{what} needs {len(required)} arguments: {', '.join(required)}")
+        return next(iter(required or self.names), None)
+
 
 @dataclass(frozen=True, slots=True)
 class OneObject:
@@ -116,6 +127,9 @@ class OneObject:
 
     def arguments(self, decoded: Any) -> tuple[Sequence[Any], dict[str, Any]]:
         return (decoded,), {}
+
+    def one_argument(self, what: str) -> str | None:
+        return self.name
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], text: str) -> Any:

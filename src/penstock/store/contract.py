@@ -21,6 +21,7 @@ from penstock.domain.gates import Limit
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
 from penstock.domain.pauses import Pause
+from penstock.domain.workflows import WorkflowInfo
 from penstock.store import params as p
 from penstock.store.call import Call
 
@@ -57,6 +58,7 @@ class Store(Protocol):
 
         A job whose id is already stored is not stored again (created is False): a retry of an uncertain
         enqueue makes one job. A unique key that holds a job answers that job's id with created False.
+        While the key for the `whole` is held, none is stored: each is answered with created False.
         With a `transaction` the jobs exist if and only if that transaction commits.
         A job whose moment has not come is scheduled; otherwise it is pending and waiting workers are woken.
         """
@@ -316,6 +318,68 @@ class Store(Protocol):
 
     def prune_jobs(self, params: p.PruneJobs) -> Call[int]:
         """Remove ended jobs that retention no longer keeps; answers how many. Never touches one that has not ended."""
+        ...
+
+    # Workflows
+
+    def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[bool]:
+        """Store a workflow and enqueue the jobs of the steps that come after none. False if its id is stored already.
+
+        The jobs of a step are enqueued in the transaction that ends the last job of those that it comes after: what
+        they wait for counts from then. Until then they are planned: they read as blocked, and nobody counts them.
+        """
+        ...
+
+    def read_workflow(self, workflow_id: str) -> Call[WorkflowInfo | None]:
+        """The workflow as it is now, or None if no such workflow is stored."""
+        ...
+
+    def list_workflows(self, params: p.ListWorkflows) -> Call[list[WorkflowInfo]]:
+        """A page of workflows, newest first by id, without their steps."""
+        ...
+
+    def read_results(self, params: p.ReadResults) -> Call[list[p.StepResult]]:
+        """What became of a step's jobs, in their order. More than the limit means PayloadTooLarge."""
+        ...
+
+    def cancel_workflow(self, params: p.CancelWorkflow) -> Call[p.WorkflowCancelled]:
+        """Begin no more steps, cancel what waits and ask what runs to stop, a page of jobs a call.
+
+        After the first call no step begins. An unknown id means UnknownWorkflow. Audited.
+        """
+        ...
+
+    def retry_workflow(self, params: p.RetryWorkflow) -> Call[int]:
+        """Run again what did not complete of a failed or cancelled workflow; answers how many jobs.
+
+        What completed stays. Jobs that had been enqueued are replaced by new ones, linked to the old. Audited.
+        """
+        ...
+
+    def settle_workflows(self, params: p.SettleWorkflows) -> Call[int]:
+        """Tell workflows of jobs that ended without them: expired, cancelled by a person, lost with their worker.
+
+        Answers how many jobs; a full page means that there may be more.
+        """
+        ...
+
+    # Schedules
+
+    def read_schedules(self, params: p.ReadSchedules) -> Call[p.Schedules]:
+        """Schedules by name, and the store's moment, in one consistent view."""
+        ...
+
+    def due_schedules(self, params: p.DueSchedules) -> Call[p.Schedules]:
+        """A page of those whose tick has come by the store's clock, and when the next of the others comes."""
+        ...
+
+    def change_schedules(self, params: p.ChangeSchedules) -> Call[list[str]]:
+        """Store changes of schedules, each together with its jobs, and answer the names of those that were stored.
+
+        One whose schedule does not have the revision that the change was made from is left out, with its jobs: of
+        several who do the same, at the same time or long after, one succeeds. The term of a leader that was replaced
+        means NotLeader, and changes nothing. What a person does is audited.
+        """
         ...
 
     # The store itself

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from penstock.domain.clock import from_us
+from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.errors import AlreadyRetried, UnknownJob
 from penstock.domain.gates import Gate, Wholes, gates_of, words_of
 from penstock.domain.job import FINAL, DecidedBy, ErrorInfo, Job, Progress, State, StateCode, Transition
 from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant, decode_policy
 from penstock.domain.payload import decode_json
+from penstock.domain.workflows import WorkflowState
 from penstock.store import params as p
 
 WORKERS_LISTED = 1000
@@ -74,7 +75,7 @@ def make_job(row: JobColumns, now: int) -> Job:
         queue=row.queue,
         capability=row.capability,
         state=_state(row, now),
-        payload=_plain(row.payload),
+        payload=plain_payload(row.payload),
         priority=row.priority,
         attempt=row.attempt,
         max_attempts=decode_policy(row.policy).attempts,
@@ -90,7 +91,7 @@ def make_job(row: JobColumns, now: int) -> Job:
         worker_id=row.worker_id,
         worker_heartbeat_at=_moment(row.heartbeat_at),
         progress=_progress(row.progress) if row.progress else None,
-        result=_plain(row.result) if row.result is not None else None,
+        result=plain_payload(row.result) if row.result is not None else None,
         error=_error(row.error) if row.error else None,
         reason=row.reason if row.gate is None else waits_before(row.gate, row.most, row.period, row.ordered),
         decided_by=row.decided_by,
@@ -105,7 +106,7 @@ def _moment(value: int | None) -> datetime | None:
     return None if value is None else from_us(value)
 
 
-def _plain(text: str) -> Any:
+def plain_payload(text: str) -> Any:
     """The stored JSON, or the raw text where somebody wrote something else: a reader must not fail on one job."""
     try:
         return decode_json(text)
@@ -204,7 +205,7 @@ def job_again(new_id: str, declared: dict[str, Options], wholes: Wholes, dead: D
 
 
 def _fields(payload: str) -> dict[str, Any]:
-    found = _plain(payload)
+    found = plain_payload(payload)
     return found if isinstance(found, dict) else {}
 
 
@@ -246,3 +247,11 @@ def prune_ages(prune: p.PruneJobs) -> dict[State, float]:
     if prune.dead_after is not None:
         ages |= {State.DEAD: prune.dead_after, State.EXPIRED: prune.dead_after}
     return ages
+
+
+def workflow_ages(prune: p.PruneJobs) -> dict[WorkflowState, int]:
+    """How long an ended workflow is kept, in microseconds: as a job that ended so, or a dead letter."""
+    ages = {WorkflowState.COMPLETED: prune.completed_after, WorkflowState.CANCELLED: prune.cancelled_after}
+    if prune.dead_after is not None:
+        ages[WorkflowState.FAILED] = prune.dead_after
+    return {state: int(age * MICROSECONDS) for state, age in ages.items()}

@@ -14,6 +14,9 @@ from penstock.store.params import Claim, ClaimJobs
 Kind = tuple[Hashable, ...]
 """What jobs have in common that may stand in for each other: the queue, and what has to be counted of them."""
 
+TIMES_SHORT_MAX = 5
+"""So often a claim looks for whom to give the turns of tenants that turned out to have nothing for it."""
+
 _tenant = attrgetter("tenant")
 
 
@@ -39,6 +42,7 @@ class Share:
         self._jobs: dict[str, list[Claim]] = {}
         self._waiting: set[str] = set()
         self._short: set[str] = set()
+        self._times_short = 0
         self._add(places.values())
 
     @property
@@ -48,21 +52,34 @@ class Share:
 
     def wanted(self, waiting: Iterable[str] = ()) -> dict[str, int]:
         """How many more jobs are wanted, of which tenants. Those that are `waiting` have some."""
-        self._waiting.update(waiting)
+        self._waiting.update(tenant for tenant in waiting if tenant not in self._short)
         if self._turns.goes_on(self.queue, self._weights) and self.last not in self._short:
             self._waiting.add(self.last)
         shares = Counter(self._dealt())
         more = {tenant: count - len(self._jobs.get(tenant, ())) for tenant, count in shares.items()}
         return {tenant: count for tenant, count in more.items() if count > 0}
 
-    def took(self, wanted: Mapping[str, int], jobs: Sequence[Claim]) -> dict[str, int]:
-        """These were found. Where they are fewer than were wanted, others have those turns: what is wanted of them."""
+    @property
+    def looked_for(self) -> int:
+        """How many tenants are worth looking for. What some have, this worker may have to leave to others for now:
+        after those there may be more.
+        """
+        return self.slots + 4 * len(self._short)
+
+    def took(self, wanted: Mapping[str, int], jobs: Sequence[Claim]) -> bool:
+        """These were found. Whether they are fewer than were wanted: then others have those turns. Who has none after
+        several looks is not waited for: then those have them whose jobs are here.
+        """
         self._add(jobs)
         found = Counter(job.tenant.org for job in jobs if job.tenant is not None)
         short = {tenant for tenant, count in wanted.items() if found[tenant] < count}
         self._waiting -= short
         self._short |= short
-        return self.wanted() if short else {}
+        self._times_short += bool(short)
+        if self._times_short < TIMES_SHORT_MAX:
+            return bool(short)
+        self._waiting.clear()
+        return False
 
     def settle(self, jobs: list[Claim | None]) -> list[Claim]:
         """Put those that are to run into their places, in turn. Answers those to give back."""

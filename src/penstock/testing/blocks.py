@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 from penstock.app import App
 from penstock.domain.errors import ConfigError
+from penstock.schedules.installing import install_steps
+from penstock.schedules.steps import waited
 from penstock.store.contract import Store
 from penstock.store.open import open_store
 from penstock.testing.clock import FakeClock
@@ -33,6 +35,7 @@ def sandbox(app: App, *, clock: FakeClock | None = None) -> Iterator[Sandbox]:
         _open.append(made)
         try:
             with app._in_place(cast(Store, watched), clock):
+                waited(install_steps(store, app._planned))
                 yield made
         finally:
             _open.remove(made)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from penstock.app import App
 from penstock.client import JobHandle, refuse_in_loop
+from penstock.coordinator.schedules import Schedules
+from penstock.coordinator.settings import CoordinatorSettings
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import Duration, parse_duration
 from penstock.jobtype import JobType
+from penstock.store.contract import Store
 from penstock.testing.clock import FakeClock
 from penstock.testing.record import EnqueuedJob
 from penstock.testing.runs import ATTEMPTS_MAX, Runs, Summary
@@ -129,6 +132,20 @@ class Sandbox:
         if within is not None:
             until_us = self.clock.now_us() + round(parse_duration(within, "within") * MICROSECONDS)
         return await self._runs.run(strict, until_us, limit, concurrency)
+
+    def fire_schedules(self) -> int:
+        """Enqueue what schedules are due by the clock, as a leader would; answers how many jobs that made.
+
+        Schedules never fire by themselves in a sandbox: jobs.clock.advance("1d"), then jobs.fire_schedules().
+        """
+        refuse_in_loop("fire_schedules", "afire_schedules")
+        return asyncio.run(self.afire_schedules())
+
+    async def afire_schedules(self) -> int:
+        """The same for async code."""
+        before = len(self._store.enqueued)
+        await Schedules(cast(Store, self._store), CoordinatorSettings()).do(None)
+        return len(self._store.enqueued) - before
 
     @contextmanager
     def inline(self, *, strict: bool = True) -> Iterator[None]:

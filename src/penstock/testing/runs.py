@@ -88,6 +88,7 @@ class Runs:
             # Leaps of time would make live workers look lost, and ended jobs old.
             "recovery_interval": NEVER_SECONDS,
             "prune_interval": NEVER_SECONDS,
+            "schedule_interval": NEVER_SECONDS,
             "health": "off",
         }
         worker = self._app._worker({}, settings, cast(Store, drain))
@@ -95,7 +96,6 @@ class Runs:
         worker.child_refusal = _REFUSAL
         if worker.child_start is not None:
             worker.child_start.refusal = _REFUSAL
-        self._store.one_slot = concurrency == 1
         self._depth += 1
         try:
             await worker.run()

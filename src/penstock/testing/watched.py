@@ -9,10 +9,19 @@ from typing import Any, Protocol
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import ResultTimeout
+from penstock.domain.job import Job
+from penstock.domain.running import running
 from penstock.store.contract import Store, Transaction
-from penstock.store.params import Enqueued, EnqueueJobs, FinishJobs, HeartbeatWorker, NewJob, RegisterWorker
+from penstock.store.params import (
+    ChangeSchedules,
+    Enqueued,
+    EnqueueJobs,
+    FinishJobs,
+    HeartbeatWorker,
+    NewJob,
+    RegisterWorker,
+)
 from penstock.testing.record import EnqueuedJob, record
-from penstock.worker.context import running
 
 PATIENCE_SECONDS = 5.0
 POLL_SECONDS_MAX = 1.0
@@ -34,8 +43,6 @@ class WatchedStore:
         self._joined: dict[int, list[EnqueuedJob]] = {}
         self._workers: set[int] = set()
         self._waiting: tuple[int | None, float, float] = (-1, 0.0, 0.0)
-        self.one_slot = False
-        """Whether a handler that waits for another job waits in vain: it holds the only slot itself."""
         self.enqueued: list[EnqueuedJob] = []
         self.inline: Inline | None = None
 
@@ -54,6 +61,15 @@ class WatchedStore:
         joined = self._joined.get(id(params.transaction))
         (self.enqueued if joined is None else joined).extend(records)
         return joined is None and bool(records)
+
+    def change_schedules(self, params: ChangeSchedules) -> ChangeCall:
+        return ChangeCall(self, self._store, params)
+
+    def note_fired(self, job: NewJob, found: Job | None) -> bool:
+        """Record a job of a schedule. False if it was not stored, because another holds its unique key."""
+        if found is not None:
+            self.enqueued.append(record(job, self._clock.now_us()))
+        return found is not None
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -114,24 +130,17 @@ class WatchedStore:
         """What those who wait for a result look at again and again: in vain, if nobody can run the job."""
         version, now = self._store.version(), time.monotonic()
         seen, since, asked = self._waiting
-        if version != seen or now - asked > POLL_SECONDS_MAX or self._somebody_works():
+        if version != seen or now - asked > POLL_SECONDS_MAX or self._workers:
             since = now
         self._waiting = version, since, now
         if now - since > PATIENCE_SECONDS:
-            raise ResultTimeout(_ONE_SLOT if self._workers else _NOBODY)
+            raise ResultTimeout(_NOBODY)
         return version
-
-    def _somebody_works(self) -> bool:
-        return bool(self._workers) and not (self.one_slot and in_handler())
 
 
 _NOBODY = (
     f"nothing has run any job of this sandbox for {PATIENCE_SECONDS:.0f} s, so there is no result to wait for: "
     "call run() or arun() first, or enqueue inside `with jobs.inline():`"
-)
-_ONE_SLOT = (
-    f"a handler has waited for the result of another job for {PATIENCE_SECONDS:.0f} s, and holds the only slot itself: "
-    "use run(concurrency=10), or jobs.inline()"
 )
 
 
@@ -162,6 +171,36 @@ class EnqueueCall:
 
     def __await__(self) -> Generator[Any, None, list[Enqueued]]:
         return self._enqueue().__await__()
+
+
+class ChangeCall:
+    """A change of schedules with both faces of a store's call."""
+
+    def __init__(self, watched: WatchedStore, store: Store, params: ChangeSchedules) -> None:
+        self._watched = watched
+        self._store = store
+        self._call = store.change_schedules(params)
+        self._changes = params.changes
+
+    def wait(self) -> list[str]:
+        stored = self._call.wait()
+        new = [self._watched.note_fired(job, self._store.read_job(job.id).wait()) for job in self._jobs(stored)]
+        if any(new) and self._watched.inline is not None:
+            self._watched.inline.run_inline()
+        return stored
+
+    async def _change(self) -> list[str]:
+        stored = await self._call
+        new = [self._watched.note_fired(job, await self._store.read_job(job.id)) for job in self._jobs(stored)]
+        if any(new) and self._watched.inline is not None:
+            await self._watched.inline.arun_inline()
+        return stored
+
+    def _jobs(self, stored: Sequence[str]) -> list[NewJob]:
+        return [job for change in self._changes if change.name in stored for job in change.jobs]
+
+    def __await__(self) -> Generator[Any, None, list[str]]:
+        return self._change().__await__()
 
 
 class FinishCall:

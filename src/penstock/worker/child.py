@@ -26,12 +26,14 @@ from penstock.domain.options import decode_policy
 from penstock.domain.payload import encode_json
 from penstock.domain.registry import Declaration
 from penstock.domain.retry import GiveUp, describe_error
+from penstock.domain.running import running
 from penstock.observe import logs
 from penstock.store.call import Call
-from penstock.store.params import Claim, FinishJobs
+from penstock.store.params import Claim
 from penstock.store.refused import RefusedStore
 from penstock.worker.batches import Outcome, outcomes_of
-from penstock.worker.context import context_of, running
+from penstock.worker.context import context_of
+from penstock.worker.following import follow_ups_of
 from penstock.worker.frames import Answer, Done, FollowUp, Raised, Ready, Start, Work
 from penstock.worker.memory import resident_bytes
 from penstock.worker.outcomes import completion_of, judge
@@ -142,6 +144,8 @@ class Server:
             call = BatchCall(runs)
             outcomes = list(outcomes_of(call, *self._call(call)))
         told = [_told(run, result, error) for run, (result, error) in zip(runs, outcomes, strict=True)]
+        for run in runs:
+            run.over = True
         self._served += len(runs)
         return Answer(told, self._enough())
 
@@ -157,9 +161,7 @@ class Server:
 
     def _finish_in(self, run: Run, conn: object, result: Any) -> Call[list[int]]:
         """The completion in a transaction of the handler's, on a store of this process."""
-        text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
-        done, follow_ups = completion_of(run, text, self._app.client)
-        params = FinishJobs([done], (), follow_ups, self._start.history, conn)
+        params = completion_of(run, result, self._app.client).alone(self._start.history, conn)
         call: Call[list[int]] = self._app._store.finish_jobs(params)
         return call
 
@@ -219,8 +221,8 @@ def load(start: Start) -> Any:
     for other in start.modules:
         importlib.import_module(other)
     loading = False
-    for job in start.types:
-        _declared(app.registry, job)
+    for job, follow_ups in zip(start.types, start.follow_ups, strict=True):
+        _check_follow_ups(_declared(app.registry, job), follow_ups)
     if start.refusal is not None:
         app._store = RefusedStore(start.refusal)
     return app
@@ -244,15 +246,24 @@ def _declared(registry: Any, name: str) -> Declaration:
     return declaration
 
 
+def _check_follow_ups(declaration: Declaration, expected: int) -> None:
+    """What is enqueued after a job is decided here: it must be what the worker knows."""
+    if len(declaration.follow_ups) != expected:
+        raise ConfigError(
+            f"then() of {declaration.name!r} was not called when its module was only imported, or was called again "
+            "later: call it at the top level of a module, beside the job"
+        )
+
+
 def _told(run: Run, result: Any, error: BaseException | None) -> Done | Raised:
-    run.over = True
     finished = run.finished_in is not None
     if error is None:
         try:
             text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
-            calls = [FollowUp(call.payload, call.spec, call.job_id, call.gates) for call in run.follow_ups]
-            return Done(text, run.progress, calls, finished)
-        except Exception as broken:
+            calls = () if finished else follow_ups_of(run, result)
+            told = [FollowUp(call.payload, call.spec, call.job_id, call.gates) for call in calls]
+            return Done(text, run.progress, told, finished, list(run.workflows))
+        except BaseException as broken:
             error = broken
     verdict = judge(run.plan.declaration, run.policy, run.claim.attempt, error)
     info = describe_error(error)

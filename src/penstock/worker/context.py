@@ -6,9 +6,8 @@ import inspect
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from penstock.client import JobCall, refuse_in_loop
 from penstock.domain.clock import from_us
@@ -16,19 +15,20 @@ from penstock.domain.errors import LeaseLost, PayloadError, UsageError
 from penstock.domain.job import Progress
 from penstock.domain.options import Tenant
 from penstock.domain.payload import encode_json
+from penstock.domain.running import running
 from penstock.observe.logs import JobLogger, job_fields
 from penstock.store.call import Call
 from penstock.worker.once import Effect
+from penstock.worker.results import asked_results, gathered
 from penstock.worker.run import BatchCall, FinishedIn, Run, Unit
+from penstock.workflow import Workflow
 
 PROGRESS_BYTES_MAX = 16 * 1024
-
-running: ContextVar[Unit] = ContextVar("penstock_run")
 
 
 def current() -> Context:
     """The context of the running job, anywhere below its handler."""
-    unit = running.get(None)
+    unit = cast(Unit | None, running.get(None))
     if unit is None:
         raise UsageError("penstock.current() was called outside of a job's handler")
     if unit.batched:
@@ -120,10 +120,14 @@ class Context:
         known = {name: value for name, value in job_fields(self._claim).items() if value is not None}
         return JobLogger(self._run.plan.logger, known)
 
-    def enqueue(self, call: JobCall[Any]) -> None:
-        """Enqueue a follow-up, made by bind(), together with this job's completion: both are stored or neither."""
-        if not isinstance(call, JobCall):
-            raise UsageError(f"ctx.enqueue() takes a call made by bind(), not {type(call).__name__}")
+    def enqueue(self, call: JobCall[Any] | Workflow) -> None:
+        """Enqueue a follow-up together with this job's completion: both are stored or neither. It is a call made by
+        bind(), or a workflow.
+
+        It has this job's tenant and tags, unless it has its own.
+        """
+        if not isinstance(call, (JobCall, Workflow)):
+            raise UsageError(f"ctx.enqueue() takes a call made by bind() or a workflow, not {type(call).__name__}")
         if self._run.over:
             raise UsageError("ctx.enqueue() goes with a job's completion, and this attempt has ended: use aenqueue()")
         if self._run.finished_in is not None:
@@ -131,7 +135,21 @@ class Context:
                 "ctx.enqueue() goes with a job's completion, which ctx.finish_in() has stored: call it before, or use "
                 "using(conn=…).enqueue()"
             )
-        self._run.follow_ups += (call,)
+        if isinstance(call, Workflow):
+            self._run.workflows += (call.planned(self._claim),)
+        else:
+            self._run.follow_ups += (call,)
+
+    def results(self, step: str) -> Any:
+        """What the jobs of an earlier step of this job's workflow returned: the result of its one job, or a list with
+        one for each of many, in their order. Where a job did not complete, Failed stands for it. For plain handlers.
+        """
+        refuse_in_loop("ctx.results", "ctx.aresults")
+        return gathered(self._run.plan.store.read_results(asked_results(self._claim, step)).wait(), step)
+
+    async def aresults(self, step: str) -> Any:
+        """The same as results(), for async handlers."""
+        return gathered(await self._run.plan.store.read_results(asked_results(self._claim, step)), step)
 
     def finish_in(self, conn: object, result: Any = None) -> None:
         """Store this job's completion in a transaction of yours, with its result and the follow-ups so far.

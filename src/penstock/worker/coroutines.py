@@ -14,7 +14,8 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
-from penstock.worker.context import context_of, running
+from penstock.domain.running import running
+from penstock.worker.context import context_of
 from penstock.worker.run import Unit
 
 SLICE_SECONDS = 0.002

@@ -179,13 +179,14 @@ def start_of(
     registry: Registry, settings: WorkerSettings, types: list[str], app: Callable[[], tuple[str, str]], path: list[str]
 ) -> Start:
     """What child processes for these types must know. An app that they cannot import means ConfigError."""
-    declarations = [registry.find(name) for name in types]
-    modules = sorted({declaration.function.__module__ for declaration in declarations if declaration is not None})
+    declarations = [declaration for name in types if (declaration := registry.find(name)) is not None]
+    modules = sorted({declaration.function.__module__ for declaration in declarations})
     return Start(
         path=[place for place in path if isinstance(place, str)],
         app=app(),
         modules=modules,
         types=types,
+        follow_ups=[len(declaration.follow_ups) for declaration in declarations],
         max_jobs=settings.max_jobs,
         max_memory=settings.max_memory,
         log=logs.configured,

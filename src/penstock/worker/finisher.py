@@ -5,16 +5,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.domain.errors import CommitUncertain, StoreError
 from penstock.domain.job import State
 from penstock.store.call import Call
 from penstock.store.contract import Store
-from penstock.store.params import Claim, Completed, FinishJobs, History, NewJob, Unfinished
+from penstock.store.params import Claim, Completed, FinishJobs, History, NewJob, NewWorkflow, Unfinished
 from penstock.worker.outage import FATAL, Patience
 
 log = logging.getLogger("penstock.worker")
+
+
+class Completion(NamedTuple):
+    """A success, and what is stored with it."""
+
+    done: Completed
+    follow_ups: list[tuple[int, NewJob]]
+    workflows: list[tuple[int, NewWorkflow]]
+
+    def alone(self, history: History, transaction: object) -> FinishJobs:
+        return FinishJobs([self.done], (), self.follow_ups, history, transaction, self.workflows)
 
 
 class Finisher:
@@ -27,6 +38,7 @@ class Finisher:
         self._completed: list[Completed] = []
         self._unfinished: list[Unfinished] = []
         self._follow_ups: list[tuple[int, NewJob]] = []
+        self._workflows: list[tuple[int, NewWorkflow]] = []
         self._after: list[tuple[int, Callable[[], None]]] = []
         self._wake = asyncio.Event()
         self._flushed = asyncio.Event()
@@ -37,10 +49,12 @@ class Finisher:
         self._broken = False
         """Whether the store has failed for good."""
 
-    def completed(self, done: Completed, follow_ups: list[tuple[int, NewJob]]) -> None:
-        self._completed.append(done)
-        if follow_ups:
-            self._follow_ups += follow_ups
+    def completed(self, end: Completion) -> None:
+        self._completed.append(end.done)
+        if end.follow_ups:
+            self._follow_ups += end.follow_ups
+        if end.workflows:
+            self._workflows += end.workflows
         self._wake.set()
 
     def unfinished(self, end: Unfinished) -> None:
@@ -74,9 +88,11 @@ class Finisher:
             await self._wake.wait()
             self._wake.clear()
             self._flushed.clear()
-            batch = FinishJobs(self._completed, self._unfinished, self._follow_ups, self._history)
+            batch = FinishJobs(
+                self._completed, self._unfinished, self._follow_ups, self._history, workflows=self._workflows
+            )
             after, self._after = self._after, []
-            self._completed, self._unfinished, self._follow_ups = [], [], []
+            self._completed, self._unfinished, self._follow_ups, self._workflows = [], [], [], []
             if batch.completed or batch.unfinished:
                 lost = self._refused(await self._store_batch(batch))
                 for token, then in after:
@@ -120,9 +136,9 @@ class Finisher:
 
     # Completions in transactions of the handlers' own
 
-    def finish_in(self, done: Completed, follow_ups: list[tuple[int, NewJob]], transaction: object) -> Call[list[int]]:
+    def finish_in(self, end: Completion, transaction: object) -> Call[list[int]]:
         """The completion as a part of this transaction."""
-        return self._store.finish_jobs(FinishJobs([done], (), follow_ups, self._history, transaction))
+        return self._store.finish_jobs(end.alone(self._history, transaction))
 
     def settle(self, claim: Claim, decide: Callable[[State | None], None]) -> None:
         """Find out whether the attempt was ended by its own transaction, and let `decide` know the state then.

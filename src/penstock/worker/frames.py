@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.domain.gates import Gate
 from penstock.domain.job import ErrorInfo
-from penstock.store.params import Claim, History, JobSpec
+from penstock.store.params import Claim, History, JobSpec, NewWorkflow
 
 HEAD = struct.Struct(">I")
 
@@ -21,6 +21,8 @@ class Start(msgspec.Struct, tag=True):
     app: tuple[str, str]
     modules: list[str]
     types: list[str]
+    follow_ups: list[int]
+    """How many follow-ups each of the types declares."""
     max_jobs: int | None = None
     max_memory: int | None = None
     log: tuple[str, str] | None = None
@@ -69,6 +71,7 @@ class Done(msgspec.Struct, tag=True):
     follow_ups: list[FollowUp]
     finished: bool = False
     """Whether the handler has stored its completion in a transaction of its own."""
+    workflows: list[NewWorkflow] = []
 
 
 class Raised(msgspec.Struct, tag=True):

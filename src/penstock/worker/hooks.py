@@ -11,7 +11,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from penstock.domain.job import Progress
-from penstock.worker.context import Context, running
+from penstock.domain.running import running
+from penstock.worker.context import Context
 from penstock.worker.run import Run
 
 HOOK_SECONDS = 30.0

@@ -17,10 +17,12 @@ from penstock.domain.options import Policy
 from penstock.domain.payload import decode_json, encode_json, from_plain
 from penstock.domain.registry import Declaration
 from penstock.domain.retry import GiveUp, Verdict, decide, describe_error
+from penstock.domain.workflows import is_workflow
 from penstock.observe.logs import fields, job_fields
 from penstock.store.call import Call
-from penstock.store.params import Claim, Completed, NewJob, Unfinished
-from penstock.worker.finisher import Finisher
+from penstock.store.params import Claim, Completed, Unfinished
+from penstock.worker.finisher import Completion, Finisher
+from penstock.worker.following import follow_ups_of
 from penstock.worker.hooks import HookCalls
 from penstock.worker.neighbours import Neighbours
 from penstock.worker.run import FinishedIn, Run, Stop
@@ -56,12 +58,15 @@ def judge(declaration: Declaration, policy: Policy, attempt: int, error: BaseExc
     return decide(policy, attempt, error, random.random, time.time_ns() // 1000)
 
 
-def completion_of(run: Run, text: str | None, client: Client) -> tuple[Completed, list[tuple[int, NewJob]]]:
+def completion_of(run: Run, result: Any, client: Client) -> Completion:
     """What is stored of a success: the outcome, and the follow-ups that go with it."""
     claim = run.claim
-    return (
-        Completed(claim.token, run.started_us, text, run.progress, _kept(run.policy.remove_on_complete)),
-        [(claim.token, client.follow_up(call, claim.id)) for call in run.follow_ups],
+    text = None if result is None else encode_json(result, f"the result of {claim.type}")
+    keep = _kept(run.policy.remove_on_complete)
+    return Completion(
+        Completed(claim.token, run.started_us, text, run.progress, keep, _member(claim)),
+        [(claim.token, client.follow_up(call, claim)) for call in follow_ups_of(run, result)],
+        [(claim.token, workflow) for workflow in run.workflows],
     )
 
 
@@ -85,23 +90,22 @@ class Outcomes:
 
     def succeed(self, run: Run, result: Any) -> None:
         try:
-            text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
-        except Exception as error:  # The result's own code runs here and may raise anything.
+            completion = completion_of(run, result, self._client)
+        except BaseException as error:  # Code of the result and of follow-ups runs here and may raise anything.
             self.fail(run, error)
             return
         if run.plan.chatty:
             self._log(run, logging.INFO, "job.completed", "completed in %s", format_duration(_seconds(run)),
-                      result=self._shown(text))  # fmt: skip
+                      result=self._shown(completion.done.result))  # fmt: skip
         if run.plan.declaration.hooked:
             self._after(run, "on_complete", _for_hook(run, result))
-        self._finisher.completed(*completion_of(run, text, self._client))
+        self._finisher.completed(completion)
 
     # Completion in a transaction of the handler's
 
     def finish_in(self, run: Run, conn: object, result: Any) -> Call[list[int]]:
         """The completion as a call that joins the handler's transaction; answers the token if it is lost."""
-        text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
-        return self._finisher.finish_in(*completion_of(run, text, self._client), conn)
+        return self._finisher.finish_in(completion_of(run, result, self._client), conn)
 
     def settle(self, run: Run, said: FinishedIn, error: BaseException | None) -> None:
         """The handler has ended after it stored its completion in a transaction of its own. The store knows whether
@@ -164,6 +168,7 @@ class Outcomes:
                 keep=_kept(run.policy.remove_on_fail),
                 crash=isinstance(error, ProcessDied),
                 elsewhere=event is Event.BACK_OFF and self._may_wait_for_another(run),
+                member=_member(run.claim),
             )
         )
 
@@ -186,6 +191,7 @@ class Outcomes:
                 error=msgspec.json.encode(info).decode(),
                 reason=info.message,
                 keep=_kept(run.policy.remove_on_fail),
+                member=_member(run.claim),
             )
         )
 
@@ -203,6 +209,7 @@ class Outcomes:
                     started_at=None if run.waiting else run.started_us,
                     reason="cancelled while it was running",
                     progress=run.progress,
+                    member=_member(run.claim),
                 )
             )
         elif run.stop is Stop.RELEASED:
@@ -214,7 +221,8 @@ class Outcomes:
 
     def release(self, claim: Claim, reason: str) -> None:
         """Give a job back; no attempt is spent."""
-        self._finisher.unfinished(Unfinished(token=claim.token, event=Event.RELEASE, reason=reason))
+        end = Unfinished(token=claim.token, event=Event.RELEASE, reason=reason, member=_member(claim))
+        self._finisher.unfinished(end)
 
     def started(self, run: Run) -> None:
         """Log the beginning of an attempt; only called where that is wanted."""
@@ -265,6 +273,11 @@ def _for_hook(run: Run, result: Any) -> Any:
 def _seconds(run: Run) -> float:
     """How long the attempt has taken: the loop's clock is the monotonic one, and in uvloop it may lag a little."""
     return time.monotonic() - run.started
+
+
+def _member(claim: Claim) -> str | None:
+    """Its id, if it belongs to a workflow, which is to be told of its end."""
+    return claim.id if is_workflow(claim.parent) else None
 
 
 def _kept(remove: bool | int) -> bool | int:

@@ -16,8 +16,10 @@ from penstock.worker.outage import Patience
 from penstock.worker.run import Unit
 from penstock.worker.spawned import LEAVE_SECONDS, Child, Ended
 
-BEGIN_TRIES = 5
-"""A first child that is killed before it is ready says nothing about the app: the system may be short of memory."""
+BEGIN_TRIES = 12
+"""A first child that is killed before it is ready says nothing about the app: the system may be short of memory for a
+while. With the pauses between them, so many tries take half a minute.
+"""
 
 Began = Callable[[Any], None]
 
@@ -38,16 +40,22 @@ class Processes:
 
     async def open(self) -> None:
         """Start all children, and come back when the first is ready: an app that no child can load is an error here."""
-        for _ in range(BEGIN_TRIES):
-            first = await self._spawn()
-            if not first.was_killed:
-                break
+        first = await self._spawn_first()
         if first.problem is not None:
             await self.close()
             raise ConfigError(f"the process handlers of this app cannot run: {first.problem}")
         self._free(first)
         for _ in range(self._size - 1):
             self._replace()
+
+    async def _spawn_first(self) -> Child:
+        patience = Patience()
+        for tried in range(1, BEGIN_TRIES + 1):
+            child = await self._spawn()
+            if not child.was_killed or tried == BEGIN_TRIES:
+                break
+            await patience.wait("the first child process could not begin", ConfigError(child.problem or "killed"))
+        return child
 
     def start(self, unit: Unit, began: Began, ended: Ended) -> None:
         self._waiting.append((unit, began, ended))

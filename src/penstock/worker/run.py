@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 
 from penstock.client import JobCall
 from penstock.domain.job import Progress
-from penstock.domain.options import Policy
+from penstock.domain.options import Policy, Tenant
 from penstock.domain.registry import Declaration
 from penstock.store.call import Call
 from penstock.store.contract import Store
-from penstock.store.params import Claim
+from penstock.store.params import Claim, NewWorkflow
 
 
 class Stop(Enum):
@@ -64,6 +64,7 @@ class Run:
     """The progress that the store knows."""
     progress: str | None = None
     follow_ups: tuple[JobCall[Any], ...] = ()
+    workflows: tuple[NewWorkflow, ...] = ()
     limit: float | None = None
     """How long it may take, in seconds; of a call of several, the shortest of theirs."""
     final: bool | None = None
@@ -95,6 +96,10 @@ class Run:
     def runs(self) -> Sequence[Run]:
         return (self,)
 
+    @property
+    def tenant(self) -> Tenant | None:
+        return self.claim.tenant
+
     def call(self, make_context: Callable[[Run], Any]) -> Any:
         """Call the handler with its decoded arguments."""
         declaration = self.plan.declaration
@@ -116,6 +121,8 @@ class BatchCall:
 
     batched: Literal[True] = True
     over = False
+    tenant: Tenant | None = None
+    """Its jobs may be of different ones."""
     interrupt: Callable[[], Any] | None = None
 
     def __init__(self, runs: Sequence[Run]) -> None:

@@ -15,6 +15,7 @@ from penstock.domain.gates import Limit
 from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
 from penstock.domain.turns import read_weights
 from penstock.observe.health import Limits
+from penstock.schedules.installing import Configured
 from penstock.store.flow import SLOTS_MAX
 from penstock.store.params import History
 from penstock.worker.health_address import ANYWHERE, check_health
@@ -65,6 +66,7 @@ class WorkerSettings:
     start_check_interval: float = _duties.start_check_interval
     probe_interval: float = _duties.probe_interval
     prune_interval: float = _duties.prune_interval
+    schedule_interval: float = _duties.schedule_interval
     leader_lease: float = _duties.lease
     ageing: float | None = None
     """A job that was due for n times this long has at least the priority n; None never raises one."""
@@ -75,6 +77,8 @@ class WorkerSettings:
     tenant_weights: Mapping[str, int] = field(default_factory=dict)
     """How many turns in a row a tenant has in each queue; one that is not named has one."""
     retention: Retention = field(default_factory=Retention)
+    schedules: tuple[Configured, ...] = ()
+    """Those of the config, to be installed when the worker starts."""
 
     @property
     def stale_after(self) -> float:
@@ -92,6 +96,7 @@ class WorkerSettings:
             start_check_interval=self.start_check_interval,
             probe_interval=self.probe_interval,
             prune_interval=self.prune_interval,
+            schedule_interval=self.schedule_interval,
             retention=self.retention,
             failing_queues=self.failing_queues,
             ageing=self.ageing,

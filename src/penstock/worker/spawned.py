@@ -62,8 +62,8 @@ class Child(asyncio.Protocol):
 
     @property
     def was_killed(self) -> bool:
-        """Whether a signal ended it."""
-        return self._code is not None and self._code < 0
+        """Whether somebody ended it, other than by a crash of its own."""
+        return self._code == -signal.SIGKILL
 
     async def start(self, first: Start) -> None:
         """Spawn it, and wait until it is ready or has failed."""
@@ -140,6 +140,8 @@ class Child(asyncio.Protocol):
 
     def _answered(self, answer: Answer) -> None:
         unit, ended = self.unit, self._ended
+        runs = () if unit is None else unit.runs
+        outcomes = [_outcome(run, one) for run, one in zip(runs, answer.outcomes, strict=unit is not None)]
         self.unit = self._ended = None
         if answer.leaving:
             self.retire()
@@ -148,7 +150,6 @@ class Child(asyncio.Protocol):
             self._free(self)
         if unit is None or ended is None:
             return
-        outcomes = [_outcome(run, one) for run, one in zip(unit.runs, answer.outcomes, strict=True)]
         if unit.batched:
             ended(unit, [result if error is None else Failed(error) for result, error in outcomes], None)
         else:
@@ -204,6 +205,7 @@ def _outcome(run: Run, outcome: Done | Raised) -> tuple[Any, BaseException | Non
         run.follow_ups = tuple(
             JobCall(call.payload, call.spec, call.job_id, None, call.gates) for call in outcome.follow_ups
         )
+        run.workflows = tuple(outcome.workflows)
         return None if outcome.result is None else msgspec.Raw(outcome.result.encode()), None
     verdict = RetryAt(outcome.delay) if outcome.reason is None else GiveUp(outcome.reason)
     return None, ChildError(outcome.info, verdict)

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from penstock.worker.context import context_of, running
+from penstock.domain.running import running
+from penstock.worker.context import context_of
 from penstock.worker.run import Unit
 
 Done = Callable[[Unit, Any, BaseException | None], None]

@@ -7,7 +7,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
@@ -75,6 +75,7 @@ class Worker:
         lifespan: Lifespan,
         place: Callable[[], tuple[str, str]],
         parts: Parts = IN_THREADS,
+        prepare: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         if child.loading:
             raise ConfigError(
@@ -88,6 +89,7 @@ class Worker:
         self._clock = clock
         self._lifespan = lifespan
         self._parts = parts
+        self._prepare = prepare
         self._types = _served_types(registry, settings)
         _check_limited_types(registry, settings)
         self.lines = lines_of(registry, settings, self._types)
@@ -184,6 +186,8 @@ class Worker:
             self._health_url = health.url
             await self._register(listener, heartbeat)
             heartbeat.start(self._session)
+            if self._prepare is not None:
+                await self._prepare()
             log.info(
                 "worker %s started: %d slots on %s",
                 self._settings.worker_id,

@@ -97,7 +97,7 @@ def long_transaction(stage: Stage) -> None:
     meter = Meter(place)
     stage.at_end(meter.close)
     with held_snapshot(place):
-        stage.begin(settings={"types": ["quick"]}, plans=[])
+        stage.begin(settings={"types": ["quick", "tick"]}, plans=[])
         read: list[int] = []
         for _ in range(ROUNDS):
             stage.put(quick_jobs(stage))

@@ -5,6 +5,8 @@ What later versions may do to a schema in use: add tables, and columns that may 
 
 from __future__ import annotations
 
+import psycopg
+
 from tests.chaos.catalogue import fault
 from tests.chaos.places import PostgresPlace
 from tests.chaos.settle import settle
@@ -21,11 +23,8 @@ def later_version(stage: Stage) -> None:
     prefix = f"{stage.place.schema}." if isinstance(stage.place, PostgresPlace) else "penstock_"
     stage.begin()
     stage.wait(stage.size.seconds / 3)
-    with stage.store.transaction() as tx:
-        for table in (*TABLES, *WAITING[stage.place.engine]):
-            tx.execute(f"ALTER TABLE {prefix}{table} ADD COLUMN of_later text")
-        tx.execute(f"CREATE TABLE {prefix}of_later (id integer PRIMARY KEY)")
-        tx.execute(f"UPDATE {prefix}meta SET value = value + 1 WHERE key = 'schema_version'")
+    while not _migrate(stage, prefix):
+        stage.tend()
     if on_server:  # Of a file, all programs are on one machine: the old version is not started again.
         victim = stage.dice.choice(stage.live)
         stage.kill(victim)
@@ -33,6 +32,19 @@ def later_version(stage: Stage) -> None:
     stage.wait(stage.size.seconds / 3)
     stage.healing.append(lambda: _take_back(stage, prefix))
     settle(stage)
+
+
+def _migrate(stage: Stage, prefix: str) -> bool:
+    """All or nothing. Where it and a statement under way wait for each other's tables, the server ends one of them."""
+    try:
+        with stage.store.transaction() as tx:
+            for table in (*TABLES, *WAITING[stage.place.engine]):
+                tx.execute(f"ALTER TABLE {prefix}{table} ADD COLUMN of_later text")
+            tx.execute(f"CREATE TABLE {prefix}of_later (id integer PRIMARY KEY)")
+            tx.execute(f"UPDATE {prefix}meta SET value = value + 1 WHERE key = 'schema_version'")
+    except psycopg.errors.DeadlockDetected:
+        return False
+    return True
 
 
 def _take_back(stage: Stage, prefix: str) -> None:

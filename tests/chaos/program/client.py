@@ -9,19 +9,26 @@ import asyncio
 import time
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 
 from penstock import StoreError
-from penstock.client import JobCall, JobHandle
-from tests.chaos.load import Plan, read_plans
+from penstock.client import JobCall
+from penstock.store.params import EnqueueWorkflow, NewJob, NewStep, NewWorkflow
+from penstock.workflow import WorkflowHandle
+from tests.chaos.load import FlowStep, Plan, read_plans
 from tests.chaos.program.lifeline import prepare
 from tests.chaos.program.outfit import new_app, role
 
 AGAIN_SECONDS = 0.05
 PASSING = (StoreError, psycopg.OperationalError)
 """What a client tries again after: statements of its own, in a transaction, fail with the errors of the driver."""
+
+
+class Stored(Protocol):
+    @property
+    def created(self) -> bool: ...
 
 
 class Client:
@@ -39,18 +46,47 @@ class Client:
     def _calls(self, plans: list[Plan]) -> list[JobCall[Any]]:
         return [self.app.client.call_by_name(plan.type, plan.payload, plan.given(), {}) for plan in plans]
 
+    def _workflow(self, plan: Plan) -> NewWorkflow:
+        """With the ids of its plan, so that it is stored once however often it is sent."""
+        assert plan.flow is not None
+        steps = tuple(self._step(number, step) for number, step in enumerate(plan.flow.steps))
+        undo = None if plan.flow.undo is None else self._part(plan.flow.undo)
+        return NewWorkflow(id=plan.id, name="flow", steps=steps, compensate=undo)
+
+    def _step(self, number: int, step: FlowStep) -> NewStep:
+        before = (number - 1,) if number else ()
+        return NewStep(f"step-{number}", tuple(map(self._part, step.jobs)), before, step.on_failure)
+
+    def _part(self, plan: Plan) -> NewJob:
+        [call] = self._calls([plan])
+        assert plan.of is not None
+        return self.app.client.child(call, plan.of)
+
+    def _put(self, plans: list[Plan], conn: object | None) -> list[Stored]:
+        """A workflow is in a parcel of its own."""
+        if plans[0].type != "workflow":
+            return [*self.app.enqueue_many(self._calls(plans), conn=conn)]
+        created = self.app.store.enqueue_workflow(EnqueueWorkflow(self._workflow(plans[0]), conn)).wait()
+        return [WorkflowHandle(plans[0].id, created, self.app.client)]
+
+    async def _aput(self, plans: list[Plan], conn: object | None) -> list[Stored]:
+        if plans[0].type != "workflow":
+            return [*await self.app.aenqueue_many(self._calls(plans), conn=conn)]
+        created = await self.app.store.enqueue_workflow(EnqueueWorkflow(self._workflow(plans[0]), conn))
+        return [WorkflowHandle(plans[0].id, created, self.app.client)]
+
     def _order(self, tx: Any, plans: list[Plan]) -> None:
         for plan in plans:
             tx.execute(f"INSERT INTO {role.orders} (job) VALUES (?) ON CONFLICT DO NOTHING", (plan.id,))
 
     # Plain code
 
-    def send(self, plans: list[Plan]) -> list[JobHandle[Any]]:
+    def send(self, plans: list[Plan]) -> list[Stored]:
         if plans[0].ordered:
             with self.app.transaction() as tx:
                 self._order(tx, plans)
-                return self.app.enqueue_many(self._calls(plans), conn=tx)
-        return self.app.enqueue_many(self._calls(plans))
+                return self._put(plans, tx)
+        return self._put(plans, None)
 
     def run(self) -> None:
         for plans in self.parcels():
@@ -64,12 +100,12 @@ class Client:
 
     # Async code
 
-    async def asend(self, plans: list[Plan]) -> list[JobHandle[Any]]:
+    async def asend(self, plans: list[Plan]) -> list[Stored]:
         if plans[0].ordered:
             async with self.app.atransaction() as tx:
                 self._order(tx, plans)
-                return await self.app.aenqueue_many(self._calls(plans), conn=tx)
-        return await self.app.aenqueue_many(self._calls(plans))
+                return await self._aput(plans, tx)
+        return await self._aput(plans, None)
 
     async def arun(self) -> None:
         parcels = self.parcels()
@@ -86,7 +122,7 @@ class Client:
             await asyncio.sleep(pause_after(stored) * role.at_once)
 
 
-def pause_after(stored: list[JobHandle[Any]]) -> float:
+def pause_after(stored: list[Stored]) -> float:
     """None after what was stored before: a client that was killed soon comes to where it was."""
     return role.pause if any(job.created for job in stored) else 0.0
 

@@ -86,6 +86,9 @@ class CrashingStore:
     def enqueue_jobs(self, params: p.EnqueueJobs) -> Call[list[p.Enqueued]]:
         return self._between(self._store.enqueue_jobs(params), "enqueue")
 
+    def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[bool]:
+        return self._between(self._store.enqueue_workflow(params), "enqueue")
+
     def claim_jobs(self, params: p.ClaimJobs) -> Call[p.Claimed]:
         return self._between(self._store.claim_jobs(params), "claim", lambda claimed: claimed.jobs)
 

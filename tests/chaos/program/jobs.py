@@ -12,8 +12,9 @@ import signal
 import time
 from typing import Any
 
-from penstock import Context
+from penstock import Context, Fixed
 from penstock.store.contract import Transaction
+from tests.chaos.load import BACKOFF_SECONDS, MS_MIN, PATIENT_ATTEMPTS, SCHEDULE
 from tests.chaos.program.crashes import CRASHED
 from tests.chaos.program.outfit import is_child, log, new_app, points, role
 
@@ -87,6 +88,27 @@ async def broken(ctx: Context, ms: int) -> None:
     begin(ctx)
     await asyncio.sleep(ms / 1000)
     raise ValueError("broken by nature")
+
+
+@app.job(attempts=PATIENT_ATTEMPTS, backoff=Fixed(BACKOFF_SECONDS))
+async def tick(ctx: Context) -> None:
+    """Enqueued by the clock. What was missed comes once: a clock that leaps ahead would flood the store."""
+    begin(ctx)
+
+
+app.schedule(SCHEDULE, job=tick.bind(), every="1s", misfire="once")
+
+
+@app.job
+async def maker(ctx: Context, ids: list[str]) -> None:
+    """Makes a workflow of jobs with these ids, of which the last gathers the results of the others."""
+    begin(ctx)
+    flow = app.workflow("made")
+    backoff = Fixed(BACKOFF_SECONDS)
+    *many, last = [plain.using(id=id, attempts=PATIENT_ATTEMPTS, backoff=backoff).bind(ms=MS_MIN) for id in ids]
+    flow.step(many, name="many")
+    flow.step(last, after="many")
+    ctx.enqueue(flow)
 
 
 @app.job

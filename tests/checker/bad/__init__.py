@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.checker.bad import attempts, jobs, limits
+from tests.checker.bad import attempts, jobs, limits, workflows
 from tests.checker.bad.register import BAD, Bad
 
-__all__ = ["BAD", "Bad", "attempts", "jobs", "limits"]
+__all__ = ["BAD", "Bad", "attempts", "jobs", "limits", "workflows"]

@@ -57,8 +57,22 @@ def old_leader_notes_a_duty() -> Story:
 @breaks("each tick once")
 def tick_is_fired_twice() -> Story:
     story = Story()
-    story.note("tick", "w1", schedule="nightly", tick="2030-01-01")
-    story.note("tick", "w2", schedule="nightly", tick="2030-01-01")
+    story.fire("w1", 1, "nightly", "first", 5_000)
+    story.fire("w2", 2, "nightly", "second", 5_000)
+    for token, id in enumerate(("first", "second"), start=1):
+        story.claim("w1", (id, token, 1))
+        story.complete("w1", id, token)
+        story.stored(id, schedule="nightly")
+    return story
+
+
+@breaks("no tick early")
+def tick_is_fired_before_its_time() -> Story:
+    story = Story()
+    story.fire("w1", 1, "nightly", "early", 5_000)
+    story.claim("w1", ("early", 1, 1))
+    story.complete("w1", "early", 1)
+    story.stored("early", schedule="nightly", early_us=1)
     return story
 
 

@@ -13,9 +13,11 @@ from tests.checker.rules import (
     origins,
     paused,
     pickup,
+    schedules,
     tokens,
     turns,
     unique,
+    workflows,
 )
 from tests.checker.rules.rule import REGISTERED, Bounds, Case, Rate, Rule, Violation
 
@@ -23,5 +25,5 @@ ALL: tuple[Rule, ...] = tuple(REGISTERED.values())
 
 __all__ = [
     "ALL", "Bounds", "Case", "Rate", "Rule", "Violation", "attempts", "effects", "endings", "keeping", "leaders",
-    "limits", "ordered", "origins", "paused", "pickup", "tokens", "turns", "unique",
+    "limits", "ordered", "origins", "paused", "pickup", "schedules", "tokens", "turns", "unique", "workflows",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ def no_claim_after_the_end(case: Case) -> Iterator[Broken]:
         if life.stored_again:
             continue
         ends = [end for end, _ in case.evidence.acknowledged_ends(life)]
-        ends += [cancel for cancel in life.cancels if cancel.ok]
+        ends += [cancel for cancel in life.cancels if cancel.op == "cancel" and cancel.ok]
         for lease in life.leases:
             end = next((end for end in ends if end.before(lease.claim)), None)
             if end is not None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from tests.checker.events import Event
 from tests.checker.history import NEVER, Operation
 from tests.checker.rules.rule import SLACK_US, Broken, Case, rule
 
@@ -79,13 +78,3 @@ def duties_of_the_acting_term(case: Case) -> Iterator[Broken]:
         if newest is not None and newest.told.term > duty.term:
             what = f"{duty.process} did {duty.name or 'a duty'} with term {duty.term}"
             yield Broken(f"{what} after {newest.process} had term {newest.told.term}", (*newest.events, *events))
-
-
-@rule("Each tick of a schedule is fired once.")
-def each_tick_once(case: Case) -> Iterator[Broken]:
-    fired: dict[tuple[str, str], list[Event]] = defaultdict(list)
-    for note in case.history.notes("tick"):
-        fired[note.schedule, note.tick].append(note)
-    for (schedule, tick), notes in fired.items():
-        if len(notes) > 1:
-            yield Broken(f"schedule {schedule} fired {len(notes)} times for {tick}", notes, at=notes[1].at)

@@ -1,4 +1,7 @@
-"""A store's schema with a table of the caller's beside it, for operations that join a transaction."""
+"""A store's schema with a table of the caller's beside it, for operations that join a transaction.
+
+Emptied and used again by the next test: these never open the store itself, so nothing of it needs to be new.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,13 @@ from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.guests import GuestCall
 from penstock.store.postgres.statements import in_schema, migrations, sql
 from penstock.store.postgres.steps import Operation, Statement, Steps
+from tests.postgres.schemas import Schemas
 from tests.postgres.server import shared
 from tests.store.postgres.callers import Caller, opened
 
 _ids = IdSource(SystemClock())
 _numbers = itertools.count()
+_schemas = Schemas(18)
 
 T = TypeVar("T")
 
@@ -26,17 +31,20 @@ T = TypeVar("T")
 class Place:
     """A store's schema in the shared server, and a table of the caller's beside it."""
 
-    def __init__(self, schema: str) -> None:
+    def __init__(self) -> None:
         self.server = shared(18)
-        self.schema = schema
         self.url = self.server.url()
-        self.server.execute(f"CREATE SCHEMA {schema}")
-        self.server.execute(f"CREATE TABLE {schema}.orders (note text UNIQUE)")
-        for _, _, text in migrations(schema):
-            self.server.execute(text)
+        self.schema = _schemas.take() or self._make()
 
-    def drop(self) -> None:
-        self.server.execute(f"DROP SCHEMA {self.schema} CASCADE")
+    def _make(self) -> str:
+        schema = f"guests_{next(_numbers)}"
+        made = [f"CREATE SCHEMA {schema}", f"CREATE TABLE {schema}.orders (note text UNIQUE)"]
+        for text in (*made, *(text for _, _, text in migrations(schema))):
+            _schemas.run(text)
+        return schema
+
+    def give_back(self) -> None:
+        _schemas.give_back(self.schema)
 
     def enqueue(self, conn: object, *jobs: NewJob) -> GuestCall[list[Enqueued]]:
         return self.join(conn, lambda: enqueue_steps(jobs))
@@ -49,10 +57,10 @@ class Place:
         return sql(statement.name, self.schema) if statement.text is None else in_schema(statement.text, self.schema)
 
     def stored(self) -> list[str]:
-        return [row[0] for row in self.server.execute(f"SELECT id::text FROM {self.schema}.job ORDER BY id")]
+        return [row[0] for row in _schemas.run(f"SELECT id::text FROM {self.schema}.job ORDER BY id")]
 
     def orders(self) -> list[str]:
-        return [row[0] for row in self.server.execute(f"SELECT note FROM {self.schema}.orders ORDER BY note")]
+        return [row[0] for row in _schemas.run(f"SELECT note FROM {self.schema}.orders ORDER BY note")]
 
     def order(self, note: str) -> str:
         return f"INSERT INTO {self.schema}.orders VALUES ('{note}')"
@@ -60,11 +68,11 @@ class Place:
 
 @contextmanager
 def new_place() -> Iterator[Place]:
-    place = Place(f"guests_{next(_numbers)}")
+    place = Place()
     try:
         yield place
     finally:
-        place.drop()
+        place.give_back()
 
 
 def new_id() -> str:

@@ -14,6 +14,7 @@ from penstock.store.open import open_store
 from tests.contract.clock import FakeClock
 from tests.contract.world import World
 from tests.postgres.processes import wait_until
+from tests.postgres.schemas import schemas
 from tests.postgres.server import Server, shared
 
 T = TypeVar("T")
@@ -63,6 +64,7 @@ class RivalWorld(World):
 
 @contextmanager
 def new_world(server: Server | None = None) -> Iterator[RivalWorld]:
+    """In a schema of its own, to which anything may be done."""
     world = RivalWorld(server or shared(18), f"rivals_{uuid.uuid4().hex}")
     try:
         world.store.migrate()
@@ -70,3 +72,17 @@ def new_world(server: Server | None = None) -> Iterator[RivalWorld]:
     finally:
         world.store.close()
         world.server.execute(f"DROP SCHEMA IF EXISTS {world.schema} CASCADE")
+
+
+@contextmanager
+def emptied_world() -> Iterator[RivalWorld]:
+    """In a schema that others used before, for tests that change nothing but rows."""
+    emptied = schemas(18).take()
+    world = RivalWorld(shared(18), emptied or f"rivals_{uuid.uuid4().hex}")
+    try:
+        if emptied is None:
+            world.store.migrate()
+        yield world
+    finally:
+        world.store.close()
+        schemas(18).give_back(world.schema)

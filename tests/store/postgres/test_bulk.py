@@ -138,6 +138,19 @@ def test_four_times_as_many_unique_jobs_are_four_times_the_work(world: RivalWorl
     assert_in_proportion(few, many)
 
 
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+def test_four_times_as_many_due_times_are_four_times_the_work(world: RivalWorld, plans: str) -> None:
+    world.add()
+    now = world.clock.now_us()
+
+    def spread(count: int) -> list[p.NewJob]:
+        return [world.new_job(at=now + 1000 * number) for number in range(count)]
+
+    few, many = (bulk(world, spread(count), plans) for count in (FEW, TIMES * FEW))
+    assert len(few.statements) == 1
+    assert_in_proportion(few, many)
+
+
 def assert_in_proportion(few: Cost, many: Cost) -> None:
     assert many.statements == few.statements
     assert many.sent <= few.sent * TIMES * 1.1

@@ -10,14 +10,14 @@ import pytest
 from penstock.domain.gates import Gate
 from penstock.domain.job import State
 from penstock.store import params as p
-from tests.store.postgres.rivals import RivalWorld, new_world
+from tests.store.postgres.rivals import RivalWorld, emptied_world
 
 KEY = Gate("key:a", 1, None, "key:a")
 
 
 @pytest.fixture
 def world() -> Iterator[RivalWorld]:
-    with new_world() as world:
+    with emptied_world() as world:
         yield world
 
 

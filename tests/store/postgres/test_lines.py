@@ -11,7 +11,7 @@ from penstock.domain.gates import Gate
 from penstock.domain.job import Event, State
 from penstock.store import params as p
 from tests.contract.world import policy_text
-from tests.store.postgres.rivals import RivalWorld, new_world
+from tests.store.postgres.rivals import RivalWorld, emptied_world
 
 LINE = Gate("key:line", 1, None, "key:line", True)
 KEY = Gate("key:a", 1, None, "key:a")
@@ -19,7 +19,7 @@ KEY = Gate("key:a", 1, None, "key:a")
 
 @pytest.fixture
 def world() -> Iterator[RivalWorld]:
-    with new_world() as world:
+    with emptied_world() as world:
         yield world
 
 

@@ -11,7 +11,7 @@ from penstock.domain.errors import AlreadyRetried, StoreBusy, UnknownJob
 from penstock.domain.job import Event, State
 from penstock.domain.options import Unique
 from penstock.store.params import Cancelled, DeadFilter, PurgeDead, RetryDead
-from tests.store.postgres.rivals import RivalWorld, new_world
+from tests.store.postgres.rivals import RivalWorld, emptied_world
 
 CLAIM = """
 WITH gone AS (DELETE FROM waiting RETURNING id)
@@ -25,7 +25,7 @@ INSERT INTO outcome (id, state, attempt, finished_at) SELECT id, 1, 1, 0 FROM go
 
 @pytest.fixture
 def world() -> Iterator[RivalWorld]:
-    with new_world() as world:
+    with emptied_world() as world:
         yield world
 
 

@@ -13,13 +13,13 @@ from penstock.domain.options import NO_RESOURCES
 from penstock.store import params as p
 from penstock.store.open import open_store
 from penstock.store.postgres import flow
-from tests.store.postgres.rivals import Connection, RivalWorld, new_world
+from tests.store.postgres.rivals import Connection, RivalWorld, emptied_world
 from tests.store.postgres.test_late_commit import Claimer
 
 
 @pytest.fixture
 def world() -> Iterator[RivalWorld]:
-    with new_world() as world:
+    with emptied_world() as world:
         yield world
 
 

@@ -15,7 +15,7 @@ from penstock.store.postgres.statements import migrations
 from penstock.store.postgres.steps import Steps
 from penstock.store.turns import Share
 from tests.postgres.server import shared
-from tests.store.postgres.rivals import RivalWorld, new_world
+from tests.store.postgres.rivals import RivalWorld, emptied_world
 
 BEFORE = 4
 """The version of the schema without turns."""
@@ -23,7 +23,7 @@ BEFORE = 4
 
 @pytest.fixture
 def world() -> Iterator[RivalWorld]:
-    with new_world() as world:
+    with emptied_world() as world:
         yield world
 
 

@@ -22,6 +22,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "uuid": st.uuids().map(str),
     "bigint": BIG,
     "integer": st.integers(-(2**31), 2**31 - 1),
+    "smallint": st.integers(-(2**15), 2**15 - 1),
     "boolean": st.booleans(),
 }
 VALUES |= {

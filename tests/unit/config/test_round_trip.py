@@ -16,6 +16,8 @@ from penstock.config.keys import BY_NAME, KEYS, Key
 from penstock.config.load import load
 from penstock.domain.duration import UNIT_BYTES, UNIT_SECONDS
 from penstock.domain.options import PERIODS, Concurrency, RateLimit
+from penstock.schedules.installing import Configured
+from penstock.schedules.plan import KNOWN as WHEN
 
 Written = tuple[Any, Any]
 """What a person writes, as TOML or environment have it, and what it means."""
@@ -74,6 +76,26 @@ def weights() -> st.SearchStrategy[Written]:
     return several.map(written)
 
 
+def schedules() -> st.SearchStrategy[Written]:
+    """As the environment has them; a file has tables, in test_schedules.py."""
+    names = st.text("abc_", min_size=1, max_size=10)
+    tables = st.fixed_dictionaries(
+        {"type": names, "every": st.sampled_from(["15m", "1h"])},
+        optional={"payload": st.just({"days": 7}), "tz": st.just("Europe/Berlin"), "limit": st.integers(1, 9),
+                  "priority": st.integers(-100, 100), "tags": st.just(["a", "b"]), "grace": st.just("5m")},
+    )  # fmt: skip
+
+    def written(found: dict[str, dict[str, Any]]) -> Written:
+        return json.dumps(found), tuple(meant(name, found[name]) for name in sorted(found))
+
+    def meant(name: str, table: dict[str, Any]) -> Configured:
+        when = {word: table[word] for word in WHEN if word in table}
+        options: dict[str, Any] = {word: table[word] for word in ("priority", "tags") if word in table}
+        return Configured(name, table["type"], table.get("payload", {}), options, when)
+
+    return st.dictionaries(names, tables, min_size=1, max_size=3).map(written)
+
+
 def values(key: Key) -> st.SearchStrategy[Written]:
     kinds: dict[str, st.SearchStrategy[Written]] = {
         "duration": durations(),
@@ -86,6 +108,7 @@ def values(key: Key) -> st.SearchStrategy[Written]:
         "rates": rates(),
         "limits": concurrency(),
         "weights": weights(),
+        "schedules": schedules(),
         "true or false": st.booleans().map(lambda value: (value, value)),
         "address": NAMES.map(lambda name: (f"sqlite:////data/{name}", f"sqlite:////data/{name}")),
     }

@@ -18,11 +18,12 @@ from penstock.domain.errors import PayloadError, PayloadTooLarge, UsageError
 from penstock.domain.job import Progress
 from penstock.domain.options import Options, Policy, Tenant
 from penstock.domain.registry import Declaration
+from penstock.domain.running import running
 from penstock.domain.signature import signature_of
 from penstock.store.contract import Store
 from penstock.store.params import Claim, JobSpec
 from penstock.store.refused import RefusedStore
-from penstock.worker.context import Context, current, running
+from penstock.worker.context import Context, current
 from penstock.worker.run import Plan, Run
 from tests.contract.clock import START_US
 

@@ -58,7 +58,15 @@ SPEC = JobSpec(
 ERROR = ErrorInfo(type="ValueError", message="no", stack="…", code="500", transient=True)
 
 TO_CHILD: list[ToChild] = [
-    Start(path=["/a", ""], app=("tasks", "app"), modules=["tasks"], types=["work"], max_jobs=3, log=("info", "json")),
+    Start(
+        path=["/a", ""],
+        app=("tasks", "app"),
+        modules=["tasks"],
+        types=["work"],
+        follow_ups=[2],
+        max_jobs=3,
+        log=("info", "json"),
+    ),
     Work([CLAIM, CLAIM], 1, None),
     Work([CLAIM], 1, 0.5),
     Leave(),

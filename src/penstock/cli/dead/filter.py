@@ -82,8 +82,8 @@ def confirm(question: str, yes: bool) -> None:
 
 
 @contextmanager
-def progress_bar(label: str, total: int) -> Iterator[Progress]:
-    """A bar on the terminal; stdout stays clean for the answer."""
+def progress_bar(label: str, total: int | None) -> Iterator[Progress]:
+    """A bar on the terminal, of which nobody knows the end if there is no total; stdout stays clean for the answer."""
     from rich.progress import Progress
 
     from penstock.cli.output import console

@@ -31,6 +31,10 @@ def list_jobs(
     queue: QueueFilter = None,
     tenant: TenantFilter = None,
     tag: TagFilter = None,
+    parent: Annotated[
+        str | None,
+        typer.Option("--parent", metavar="ID", help="Only jobs of this job or workflow."),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=LIMIT_MAX, help="Jobs a page.")] = 20,
     before: Annotated[
         str | None, typer.Option("--before", metavar="ID", help="The next page: the last id of the one before.")
@@ -58,6 +62,7 @@ def list_jobs(
         queue=queue,
         **tenant_filter(tenant),
         tag=tag,
+        parent=None if parent is None else check_id(parent),
         before=None if before is None else check_id(before),
         limit=limit + 1,
     )

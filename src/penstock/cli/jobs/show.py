@@ -20,7 +20,8 @@ LONG = ("payload", "result", "error")
 
 @guarded
 def show_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -> None:
-    """Show everything about one job: options, times, progress, result, error with its stack, history.
+    """Show everything about one job: options, times, progress, result, error with its stack, history, and as a tree
+    the workflow that it belongs to or the jobs that it has enqueued.
 
     \b
     penstock jobs show 0198c0de-0000-7000-8000-000000000000 --store sqlite:///jobs.db
@@ -34,17 +35,20 @@ def show_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -> 
 def print_job(store: Store, job: Job, as_json: bool) -> None:
     import msgspec
 
+    from penstock.cli.jobs.family import read_family
     from penstock.cli.output import print_json
     from penstock.cli.queues.list import pause_document
 
     history = store.read_history(job.id).wait()
     pauses = _holding(store, job)
+    family = read_family(store, job)
     if as_json:
         paused = [{"kind": one.kind, "name": one.name, **pause_document(one)} for one in pauses]
-        print_json({**msgspec.to_builtins(job), "paused": paused, "history": history})
+        print_json({**msgspec.to_builtins(job), "paused": paused, "history": history, **family.document()})
     else:
         _print_fields(job, pauses, store)
         _print_long(job)
+        family.show()
         _print_history(history)
 
 

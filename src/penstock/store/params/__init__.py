@@ -43,6 +43,7 @@ from penstock.store.params.jobs import (
     SaveProgress as SaveProgress,
     StartJobs as StartJobs,
     Unfinished as Unfinished,
+    WholeKey as WholeKey,
     job_spec as job_spec,
 )
 from penstock.store.params.operating import (
@@ -66,6 +67,19 @@ from penstock.store.params.operating import (
     StoreInfo as StoreInfo,
     Waiting as Waiting,
 )
+from penstock.store.params.schedules import (
+    ChangeSchedules as ChangeSchedules,
+    DueSchedules as DueSchedules,
+    Misfire as Misfire,
+    Plan as Plan,
+    ReadSchedules as ReadSchedules,
+    ScheduleChange as ScheduleChange,
+    ScheduleRow as ScheduleRow,
+    Schedules as Schedules,
+    ScheduleStatus as ScheduleStatus,
+    decode_plan as decode_plan,
+    job_of_plan as job_of_plan,
+)
 from penstock.store.params.workers import (
     Heartbeat as Heartbeat,
     HeartbeatWorker as HeartbeatWorker,
@@ -74,4 +88,16 @@ from penstock.store.params.workers import (
     Signals as Signals,
     WorkerInfo as WorkerInfo,
     WorkerStatus as WorkerStatus,
+)
+from penstock.store.params.workflows import (
+    CancelWorkflow as CancelWorkflow,
+    EnqueueWorkflow as EnqueueWorkflow,
+    ListWorkflows as ListWorkflows,
+    NewStep as NewStep,
+    NewWorkflow as NewWorkflow,
+    ReadResults as ReadResults,
+    RetryWorkflow as RetryWorkflow,
+    SettleWorkflows as SettleWorkflows,
+    StepResult as StepResult,
+    WorkflowCancelled as WorkflowCancelled,
 )

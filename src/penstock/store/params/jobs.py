@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -20,6 +20,9 @@ from penstock.domain.options import (
     Unique,
 )
 from penstock.domain.room import Cap
+
+if TYPE_CHECKING:
+    from penstock.store.params.workflows import NewWorkflow
 
 History = Literal["all", "default", "failures", "none"]
 
@@ -84,9 +87,17 @@ def job_spec(type: str, options: Options, parent: str | None = None) -> JobSpec:
     )
 
 
+class WholeKey(msgspec.Struct, frozen=True):
+    """A key that a whole enqueue depends on: who gets it holds it for so long, whatever becomes of the jobs."""
+
+    key: str
+    seconds: float
+
+
 class EnqueueJobs(msgspec.Struct, frozen=True):
     jobs: Sequence[NewJob]
     transaction: object | None = None
+    whole: WholeKey | None = None
 
 
 class Enqueued(msgspec.Struct, frozen=True, gc=False):
@@ -154,13 +165,16 @@ class StartJobs(msgspec.Struct, frozen=True):
 
 
 class Completed(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An attempt that succeeded. `keep`: True stores the outcome, False removes the job, N keeps the type's last N."""
+    """An attempt that succeeded. `keep`: True stores the outcome, False removes the job, N keeps the type's last N.
+    `member` is the id of a job that belongs to a workflow.
+    """
 
     token: int
     started_at: int
     result: str | None = None
     progress: str | None = None
     keep: bool | int = True
+    member: str | None = None
 
 
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,7 +183,7 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     `event` is one of BACK_OFF (try again after `delay`), FAIL (dead), RELEASE (back, the attempt not spent)
     or CANCEL. A cancel that a person asked for wins: the job ends cancelled, whatever the event.
     `crash` says that the attempt took its process along; that is counted apart. `elsewhere` asks that for a short
-    while other workers are preferred for the next attempt.
+    while other workers are preferred for the next attempt. `member` is the id of a job that belongs to a workflow.
     """
 
     token: int
@@ -182,10 +196,12 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     keep: bool | int = True
     crash: bool = False
     elsewhere: bool = False
+    member: str | None = None
 
 
 class FinishJobs(msgspec.Struct, frozen=True):
-    """Outcomes of attempts, in one transaction. A follow-up is stored only if its parent's token still holds.
+    """Outcomes of attempts, in one transaction. A follow-up is stored only if its parent's token still holds, and so is
+    a workflow.
 
     With a `transaction` of the caller's they are stored if and only if that commits.
     """
@@ -195,6 +211,7 @@ class FinishJobs(msgspec.Struct, frozen=True):
     follow_ups: Sequence[tuple[int, NewJob]] = ()
     history: History = "default"
     transaction: object | None = None
+    workflows: Sequence[tuple[int, NewWorkflow]] = ()
 
 
 class SaveProgress(msgspec.Struct, frozen=True):

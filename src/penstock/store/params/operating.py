@@ -27,13 +27,16 @@ class Cancelled(msgspec.Struct, frozen=True):
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which jobs. Nothing given means all. `tenant` is the organisation, `workspace` one of its workspaces."""
+    """Which jobs. Nothing given means all. `tenant` is the organisation, `workspace` one of its workspaces, `parent` is
+    the job that enqueued them, or their workflow.
+    """
 
     type: str | None = None
     queue: str | None = None
     tenant: str | None = None
     workspace: str | None = None
     tag: str | None = None
+    parent: str | None = None
 
 
 class ListJobs(JobFilter, frozen=True, kw_only=True):

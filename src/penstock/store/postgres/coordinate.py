@@ -7,12 +7,13 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.job import ErrorInfo
 from penstock.domain.options import PRIORITY_MAX
-from penstock.store import params as p
+from penstock.store import params as p, workflows
 from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.postgres.claim import expire_all
 from penstock.store.postgres.enqueue import resource_text
 from penstock.store.postgres.finish import end_attempts
 from penstock.store.postgres.steps import Steps, run, value
+from penstock.store.postgres.workflows import carry_out
 
 
 def lead_steps(lead: p.LeadStore) -> Steps[p.Leadership]:
@@ -85,6 +86,11 @@ def tend_steps(tend: p.TendGates) -> Steps[None]:
     idle = [gate for (gate,) in (yield from run("lock_idle_gates"))]
     if idle:
         yield from run("forget_gates", gates=idle)
+
+
+def settle_steps(settle: p.SettleWorkflows) -> Steps[int]:
+    yield from check_term(settle.term)
+    return (yield from carry_out(workflows.settle(settle)))
 
 
 def mark_steps(mark: p.MarkWorkers) -> Steps[None]:

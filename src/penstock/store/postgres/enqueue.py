@@ -1,4 +1,4 @@
-"""Storing new jobs: those that share everything but id, payload and keys are one statement."""
+"""Storing new jobs: those that share everything but id, payload, keys and due time are one statement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import StoreError
 from penstock.domain.options import NO_RESOURCES, Resources
-from penstock.store.params import Enqueued, JobSpec, NewJob
+from penstock.store.params import Enqueued, JobSpec, NewJob, WholeKey
 from penstock.store.postgres.gates import encode_gates, line_up_steps, park_steps
 from penstock.store.postgres.steps import Steps, run
 
@@ -20,6 +20,8 @@ KEYED_AT_ONCE = 10_000
 Route = tuple[str, str, str, str, int]
 Shared = tuple[JobSpec, str | None]
 """What the jobs of a run share: their spec, and which dead letter they are a retry of."""
+Wanted = tuple[str, float | None]
+"""Who wants a key, and for how many seconds; None: until it has ended."""
 
 
 def enqueue_steps(
@@ -43,6 +45,15 @@ def enqueue_steps(
     stored = {id_ for alike, new in runs for id_ in ({job.id for job in alike} if new is None else new)}
     yield from line_up_steps([job for job in gated if job.id in stored])
     return _answers(jobs, held, stored)
+
+
+def enqueue_whole_steps(jobs: Sequence[NewJob], whole: WholeKey, own: bool = True) -> Steps[list[Enqueued]]:
+    """Store the jobs, or none of them while the key is held."""
+    mine = jobs[0].id if jobs else ""
+    holders = (yield from _holders({whole.key: (mine, whole.seconds)})) if jobs else {}
+    if jobs and holders[whole.key] != mine:
+        return [Enqueued(holders[whole.key], False) for _ in jobs]
+    return (yield from enqueue_steps(jobs, own=own))
 
 
 def _answers(jobs: Sequence[NewJob], held: dict[str, Enqueued], stored: set[str]) -> list[Enqueued]:
@@ -82,23 +93,27 @@ def _named(route: Route) -> dict[str, Any]:
 def _runs(
     jobs: Sequence[NewJob], held: dict[str, Enqueued], retried_from: dict[str, str] | None
 ) -> dict[Shared, list[NewJob]]:
-    """The jobs by what they share, each group in the order of the call. Unique keys are each job's own."""
+    """The jobs by what they share, each group in the order of the call. Keys and due times are each job's own."""
     runs: dict[Shared, list[NewJob]] = {}
     for job in jobs:
         if job.id not in held:
-            spec = job.spec if job.spec.unique is None else msgspec.structs.replace(job.spec, unique=None)
+            spec = job.spec
+            if spec.unique is not None or spec.at is not None:
+                spec = msgspec.structs.replace(spec, unique=None, at=None)
             runs.setdefault((spec, retried_from[job.id] if retried_from else None), []).append(job)
     return runs
 
 
-def _is_keyed(job: NewJob) -> bool:
-    return bool(job.gates) or job.spec.unique is not None
+def _are_keyed(jobs: list[NewJob]) -> bool:
+    """Whether some have more of their own than id and payload: keys, or different due times."""
+    at = jobs[0].spec.at
+    return any(job.gates or job.spec.unique is not None or job.spec.at != at for job in jobs)
 
 
 def _parts(runs: dict[Shared, list[NewJob]]) -> Iterator[tuple[Shared, list[NewJob]]]:
     """What goes into one statement each."""
     for shared, jobs in runs.items():
-        most = KEYED_AT_ONCE if any(map(_is_keyed, jobs)) else len(jobs)
+        most = KEYED_AT_ONCE if _are_keyed(jobs) else len(jobs)
         for start in range(0, len(jobs), most):
             yield shared, jobs[start : start + most]
 
@@ -115,12 +130,19 @@ def _insert(
     """Answers the ids that were stored, or None for all of them."""
     parameters = _shared(spec, retried_from, wake)
     parameters["ids"], parameters["payloads"] = [job.id for job in jobs], [job.payload for job in jobs]
-    keyed = any(map(_is_keyed, jobs))
+    keyed = _are_keyed(jobs)
     if keyed:
-        aside = list(dict.fromkeys(job.id for job in jobs if job.id in parked))
+        aside: dict[str, int | None] = {}
+        for job in jobs:
+            if job.id in parked:
+                aside.setdefault(job.id, _storable(job.spec.at))
         parameters["unique_keys"] = [job.spec.unique_key for job in jobs]
         parameters["gates"] = [encode_gates(job.gates) if job.gates else None for job in jobs]
-        parameters["parked"], parameters["before"] = aside, [parked[id_] for id_ in aside]
+        parameters["ats"] = [_storable(job.spec.at) for job in jobs]
+        parameters["parked"], parameters["before"] = list(aside), [parked[id_] for id_ in aside]
+        parameters["parked_ats"] = list(aside.values())
+    else:
+        parameters["at"] = _storable(jobs[0].spec.at)
     for _ in range(2):
         [(lane, stored, _)] = yield from run("insert_gated_jobs" if keyed else "insert_jobs", **parameters)
         if lane is not None:
@@ -154,13 +176,23 @@ def _storable(moment: int | None) -> int | None:
 
 def _held_keys(jobs: Sequence[NewJob]) -> Steps[dict[str, Enqueued]]:
     """The jobs whose unique key is held by another, by their id. The keys of the others are theirs from now on."""
-    first: dict[str, NewJob] = {}
+    first: dict[str, Wanted] = {}
     for job in jobs:
         if (key := job.spec.unique_key) is not None:
-            first.setdefault(key, job)
-    holders = {key: job.id for key, job in first.items()}
-    taken = {key for (key,) in (yield from run("take_unique", **_keyed(first)))}
-    there = {key: job for key, job in first.items() if key not in taken}
+            first.setdefault(key, (job.id, job.spec.unique.per if job.spec.unique else None))
+    holders = yield from _holders(first)
+    return {
+        job.id: Enqueued(holders[key], False)
+        for job in jobs
+        if (key := job.spec.unique_key) is not None and holders[key] != job.id
+    }
+
+
+def _holders(wanted: dict[str, Wanted]) -> Steps[dict[str, str]]:
+    """Which job holds each of the keys: another one, or from now on the one that wants it."""
+    holders = {key: id_ for key, (id_, _) in wanted.items()}
+    taken = {key for (key,) in (yield from run("take_unique", **_keyed(wanted)))}
+    there = {key: one for key, one in wanted.items() if key not in taken}
     if there:
         free = dict(there)
         for key, holder, valid in (yield from run("read_unique", keys=sorted(there))):
@@ -169,17 +201,12 @@ def _held_keys(jobs: Sequence[NewJob]) -> Steps[dict[str, Enqueued]]:
                 del free[key]
         if free:
             yield from run("hold_unique", **_keyed(free))
-    return {
-        job.id: Enqueued(holders[key], False)
-        for job in jobs
-        if (key := job.spec.unique_key) is not None and holders[key] != job.id
-    }
+    return holders
 
 
-def _keyed(jobs: dict[str, NewJob]) -> dict[str, list[Any]]:
-    pers = [job.spec.unique.per if job.spec.unique else None for job in jobs.values()]
+def _keyed(wanted: dict[str, Wanted]) -> dict[str, list[Any]]:
     return {
-        "keys": list(jobs),
-        "ids": [job.id for job in jobs.values()],
-        "pers": [None if per is None else int(per * MICROSECONDS) for per in pers],
+        "keys": list(wanted),
+        "ids": [id_ for id_, _ in wanted.values()],
+        "pers": [None if per is None else int(per * MICROSECONDS) for _, per in wanted.values()],
     }

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from penstock.store import workflows
 from penstock.store.endings import Ending, ending_of
 from penstock.store.params import Completed, FinishJobs, History, SaveProgress, StartJobs
 from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.steps import Steps, run
+from penstock.store.postgres.workflows import carry_out
 
 _ARRAYS = ("tokens", "finals", "states", "started", "delays", "errors", "reasons", "deciders", "backs", "crashes",
            "events", "keeps", "removes", "progress", "elsewhere")  # fmt: skip
@@ -20,10 +22,9 @@ def finish_steps(finish: FinishJobs) -> Steps[list[int]]:
     In a transaction of the caller's, gates are left to the leader, who looks after them: they would be locked for long.
     """
     own = finish.transaction is None
-    if finish.follow_ups:
-        tokens = [token for token, _ in finish.follow_ups]
-        held = {token for (token,) in (yield from run("follow_up_tokens", tokens=tokens))}
-        yield from enqueue_steps([job for token, job in finish.follow_ups if token in held])
+    members = own and workflows.has_members(finish)
+    if finish.follow_ups or finish.workflows or members:
+        yield from _follow(finish, own, members)
     lost: list[int] = []
     for keep, run_ in groupby(finish.completed, key=lambda done: done.keep):
         lost += yield from _complete(keep, list(run_), finish.history, own)
@@ -32,11 +33,33 @@ def finish_steps(finish: FinishJobs) -> Steps[list[int]]:
     return sorted(set(lost))
 
 
+def _follow(finish: FinishJobs, own: bool, members: bool) -> Steps[None]:
+    """What is stored because these attempts end: follow-ups, workflows, and what comes next in theirs.
+
+    The workflows are locked before the leases, as whoever cancels one does. In a transaction of the caller's they are
+    left to the leader: they would be locked for long.
+    """
+    tokens = {token for token, _ in (*finish.follow_ups, *finish.workflows)}
+    if members:
+        ids = dict(workflows.members_of(finish))
+        tokens |= ids.keys()
+        yield from run("lock_workflows", ids=sorted(set(ids.values())))
+    found = yield from run("follow_up_tokens", tokens=sorted(tokens))
+    held = {token for token, cancel in found if not cancel}
+    yield from enqueue_steps([job for token, job in finish.follow_ups if token in held])
+    for token, workflow in finish.workflows:
+        if token in held:
+            yield from carry_out(workflows.add(workflow), own=own)
+    ended = workflows.ended_of(finish, held, {token for token, cancel in found if cancel}) if members else []
+    if ended:
+        yield from carry_out(workflows.note_ended(ended))
+
+
 def is_alone(finish: FinishJobs) -> bool:
     """Whether storing these outcomes is one statement."""
-    if finish.follow_ups or (finish.completed and finish.unfinished):
+    if finish.follow_ups or finish.workflows or (finish.completed and finish.unfinished):
         return False
-    return len({done.keep for done in finish.completed}) <= 1
+    return len({done.keep for done in finish.completed}) <= 1 and not workflows.has_members(finish)
 
 
 def _complete(keep: bool | int, done: list[Completed], history: History, own: bool) -> Steps[list[int]]:

@@ -30,6 +30,11 @@ RIGHTS = {
         "permit",
         "parked",
         "ticket",
+        "workflow",
+        "step",
+        "need",
+        "member",
+        "schedule",
     ),
     "INSERT": ("audit",),
 }

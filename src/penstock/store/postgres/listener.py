@@ -101,7 +101,7 @@ class PostgresListener:
         return False
 
     async def _look(self, link: Link) -> bool:
-        """Whether there is anything new by the tables."""
+        """Whether there is anything new by the tables. The first look knows of nothing before it, so it is news."""
         self._look_at = self._loop.time()
         statement = Statement("look", {"upto": self._upto, "open": self._open})
         with hung_up_after(ANSWER_SECONDS, link):
@@ -109,7 +109,7 @@ class PostgresListener:
         _, self._upto, open_ = snapshot.split(":")
         self._open = open_.split(",") if open_ else []
         before, self._orders = self._orders, orders
-        return bool(news) or before not in (None, orders)
+        return bool(news) or before != orders
 
     def _lose(self, error: Exception) -> None:
         """The next connection is tried after a pause that grows."""

@@ -7,6 +7,7 @@ store has moved past it.
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 import psycopg
@@ -17,6 +18,8 @@ from penstock.store.postgres.address import PostgresAddress
 from penstock.store.postgres.statements import in_schema, migrations, quoted
 
 LOCK_SECONDS = 10
+PAUSES = (0.1, 0.5, 1.0, 2.0)
+"""Seconds between the tries of a migration that others are in the way of."""
 _OLDEST = re.compile(r"^-- oldest: (\d+)$", re.MULTILINE)
 
 
@@ -79,7 +82,19 @@ def migration_sql(schema: str, current: int) -> str:
 
 
 def migrate(conn: psycopg.Connection[Any], schema: str) -> MigrationStatus:
-    """Apply what is pending; answers the status from before. Many may do so at once: they wait for each other."""
+    """Apply what is pending; answers the status from before. Many may do so at once: they wait for each other.
+
+    It locks tables that others are using, in an order of its own: where the server ends it for that, it begins again.
+    """
+    for pause in PAUSES:
+        try:
+            return _migrate(conn, schema)
+        except psycopg.errors.DeadlockDetected:
+            time.sleep(pause)
+    return _migrate(conn, schema)
+
+
+def _migrate(conn: psycopg.Connection[Any], schema: str) -> MigrationStatus:
     with conn.transaction():
         conn.execute(_begin(schema).encode(), prepare=False)
         before = status(conn, schema)

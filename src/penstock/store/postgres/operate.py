@@ -16,7 +16,7 @@ from penstock.domain.errors import StoreBusy
 from penstock.domain.gates import Wholes
 from penstock.domain.job import Event, State, StateCode, next_state
 from penstock.domain.options import Tenant
-from penstock.store import params as p
+from penstock.store import params as p, workflows
 from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.gates import read_limits, wake_steps
@@ -24,6 +24,7 @@ from penstock.store.postgres.read import dead_matching, is_id, read_types
 from penstock.store.postgres.statements import DEFAULT_SCHEMA, sql
 from penstock.store.postgres.steps import Steps, run, run_text, value
 from penstock.store.postgres.wake import wake
+from penstock.store.postgres.workflows import carry_out
 from penstock.store.rows import (
     DeadJob,
     job_again,
@@ -32,6 +33,7 @@ from penstock.store.rows import (
     refuse_retried,
     refuse_unknown,
     unknown_job,
+    workflow_ages,
 )
 
 CANCEL_ROUNDS_MAX = 5
@@ -106,6 +108,8 @@ def retry_dead(retry: p.RetryDead) -> Steps[list[tuple[str, str]]]:
 
 
 def purge_dead(purge: p.PurgeDead) -> Steps[int]:
+    settle = p.SettleWorkflows(limit=purge.limit)
+    yield from carry_out(workflows.settle(settle))  # What is gone would count as completed.
     found = yield from _find_dead(purge.filter, purge.limit)
     removed = yield from remove_jobs([dead.id for dead in found[: purge.limit]])
     if removed:
@@ -141,6 +145,7 @@ def prune_jobs(prune: p.PruneJobs) -> Steps[int]:
     removed += yield from remove_jobs([id_ for (id_,) in old])
     if removed < prune.limit:  # The last page of a round: what follows looks at all keys.
         yield from run("forget_unique")
+        yield from carry_out(workflows.forget(workflow_ages(prune), prune.limit))
         yield from run("delete_old_workers", age=ages[State.COMPLETED])
     return removed
 

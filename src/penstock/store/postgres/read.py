@@ -18,6 +18,7 @@ from penstock.domain.options import Options, Resources, Tenant
 from penstock.store import params as p
 from penstock.store.postgres.statements import DEFAULT_SCHEMA, sql
 from penstock.store.postgres.steps import Rows, Steps, run, run_text, value
+from penstock.store.postgres.workflows import carry_out
 from penstock.store.rows import (
     WORKERS_LISTED,
     JobColumns,
@@ -27,6 +28,7 @@ from penstock.store.rows import (
     make_waiting,
     named_state,
 )
+from penstock.store.workflows import planned
 
 # Up to this many waiting jobs are looked at and put in order; the pending ones among more are met in the order of ids.
 WAITING_FEW = 10_000
@@ -55,6 +57,7 @@ _BY_STATE = {State.SCHEDULED: _SCHEDULED, State.BLOCKED: _BLOCKED, State.CLAIMED
 _OF_JOB = {
     "tenant": "job.org = %(tenant)s::text",
     "workspace": "job.workspace = %(workspace)s::text",
+    "parent": "job.parent = %(parent)s::uuid",
     "tag": "%(tag)s::text = ANY (job.tags)",
 }
 
@@ -63,10 +66,11 @@ _OF_JOB = {
 
 
 def read_job(job_id: str) -> Steps[Job | None]:
+    """A job that is stored, or only planned by a workflow."""
     if not is_id(job_id):
         return None
     jobs, _ = yield from _read_jobs("SELECT %(id)s::uuid AS id, NULL AS total", "page.id", {"id": job_id})
-    return jobs[0] if jobs else None
+    return jobs[0] if jobs else (yield from carry_out(planned(job_id)))
 
 
 def list_jobs(params: p.ListJobs) -> Steps[list[Job]]:

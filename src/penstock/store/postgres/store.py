@@ -20,7 +20,8 @@ from penstock.domain.gates import Limit
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
 from penstock.domain.pauses import Pause
-from penstock.store import params as p
+from penstock.domain.workflows import WorkflowInfo
+from penstock.store import params as p, workflows
 from penstock.store.call import Call
 from penstock.store.contract import Transaction
 from penstock.store.postgres import (
@@ -33,6 +34,7 @@ from penstock.store.postgres import (
     operate,
     plain,
     read,
+    schedules,
     workers,
 )
 from penstock.store.postgres.address import PostgresAddress
@@ -49,6 +51,7 @@ from penstock.store.postgres.steps import Operation, Steps
 from penstock.store.postgres.transaction import PostgresTransaction, atransaction, transaction
 from penstock.store.postgres.wake import wake
 from penstock.store.postgres.wiring import Wiring
+from penstock.store.postgres.workflows import carry_out
 
 BRIEF_SECONDS = 10.0
 """For what a worker cannot wait for long: a silent server must be left before the worker counts as lost."""
@@ -134,10 +137,14 @@ class PostgresStore:
     # Enqueue
 
     def enqueue_jobs(self, params: p.EnqueueJobs) -> Call[list[p.Enqueued]]:
-        jobs = list(params.jobs)
+        jobs, whole = list(params.jobs), params.whole
         if params.transaction is not None:
             operation = Operation(lambda: enqueue.enqueue_steps(jobs, own=False))
+            if whole is not None:
+                operation = Operation(lambda: enqueue.enqueue_whole_steps(jobs, whole, own=False))
             return self._join(params.transaction, operation, [job.spec for job in jobs], "aenqueue()")
+        if whole is not None:
+            return self._write(lambda: enqueue.enqueue_whole_steps(jobs, whole))
         return EnqueueCall(self, jobs)
 
     def enqueue_operation(self, jobs: list[p.NewJob]) -> Operation[list[p.Enqueued]]:
@@ -187,6 +194,7 @@ class PostgresStore:
         if params.transaction is not None:
             operation = Operation(lambda: finish.finish_steps(params))
             specs = [job.spec for _, job in params.follow_ups]
+            specs += [spec for _, new in params.workflows for spec in _first_specs(new)]
             return self._join(params.transaction, operation, specs, "ctx.afinish_in()")
         return self._call(
             lambda: finish.finish_steps(params), Role.WRITE, alone=finish.is_alone(params), seconds=self._brief
@@ -305,6 +313,44 @@ class PostgresStore:
     def prune_jobs(self, params: p.PruneJobs) -> Call[int]:
         return self._write(lambda: operate.prune_jobs(params))
 
+    # Workflows
+
+    def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[bool]:
+        new = params.workflow
+        if params.transaction is not None:
+            operation = Operation(lambda: carry_out(workflows.add(new), own=False))
+            return self._join(params.transaction, operation, _first_specs(new), "aenqueue()")
+        return self._write(lambda: carry_out(workflows.add(new)))
+
+    def read_workflow(self, workflow_id: str) -> Call[WorkflowInfo | None]:
+        return self._read(lambda: carry_out(workflows.read(workflow_id)))
+
+    def list_workflows(self, params: p.ListWorkflows) -> Call[list[WorkflowInfo]]:
+        return self._read(lambda: carry_out(workflows.list_all(params)))
+
+    def read_results(self, params: p.ReadResults) -> Call[list[p.StepResult]]:
+        return self._read(lambda: carry_out(workflows.results(params)))
+
+    def cancel_workflow(self, params: p.CancelWorkflow) -> Call[p.WorkflowCancelled]:
+        return self._write(lambda: carry_out(workflows.cancel(params), operate.cancel_job))
+
+    def retry_workflow(self, params: p.RetryWorkflow) -> Call[int]:
+        return self._write(lambda: carry_out(workflows.retry(params)))
+
+    def settle_workflows(self, params: p.SettleWorkflows) -> Call[int]:
+        return self._write(lambda: coordinate.settle_steps(params))
+
+    # Schedules
+
+    def read_schedules(self, params: p.ReadSchedules) -> Call[p.Schedules]:
+        return self._read(lambda: schedules.read_steps(params))
+
+    def due_schedules(self, params: p.DueSchedules) -> Call[p.Schedules]:
+        return self._read(lambda: schedules.due_steps(params))
+
+    def change_schedules(self, params: p.ChangeSchedules) -> Call[list[str]]:
+        return self._write(lambda: schedules.change_steps(params))
+
     # The store itself
 
     @property
@@ -372,6 +418,11 @@ class PostgresStore:
     def abandon(self) -> None:
         """In the child of a fork: nothing of the parent's connections is used, or closed in the parent's name."""
         self._plain.abandon()
+
+
+def _first_specs(new: p.NewWorkflow) -> list[p.JobSpec]:
+    """Of the jobs that are enqueued with the workflow."""
+    return [job.spec for step in new.steps if not step.after for job in step.jobs]
 
 
 def _finish(side: LoopSide, timeout: float) -> None:

@@ -21,7 +21,9 @@ def turn_steps(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cl
         lanes = eligible.alike.get((share.kind, share.priority), [])
         wanted = share.wanted((yield from _waiting(seen, share, lanes)))
         while wanted:
-            wanted = share.took(wanted, (yield from _take(seen, claim.session, lanes, wanted)))
+            found = yield from _take(seen, claim.session, lanes, wanted)
+            more = share.took(wanted, found)
+            wanted = share.wanted((yield from _waiting(seen, share, lanes))) if more else {}
         back += [job.token for job in share.settle(settled)]
     if back:
         yield from run("give_back", tokens=back)
@@ -31,7 +33,7 @@ def turn_steps(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cl
 def _waiting(seen: Seen, share: Share, lanes: list[int]) -> Steps[list[str]]:
     """The tenants that have jobs there: those that come after the last one, then from the beginning."""
     after = seen.looked_upto.pop(share.queue, share.last)
-    limit = min(share.slots, LOOKED_AT_MAX)
+    limit = min(share.looked_for, LOOKED_AT_MAX)
     [(found, upto)] = yield from run("waiting_tenants", lanes=lanes, after=after, limit=limit)
     if upto is not None and len(found) < share.slots:
         seen.looked_upto[share.queue] = upto

@@ -144,7 +144,7 @@ def _numbers(items: Sequence[int | None]) -> bytes:
 
 
 ENCODERS: dict[str, Encode] = {
-    "text": _text, "uuid": _text, "bigint": _number, "integer": _number, "boolean": _truth,
+    "text": _text, "uuid": _text, "bigint": _number, "integer": _number, "smallint": _number, "boolean": _truth,
     "text[]": _texts, "uuid[]": _texts,
     "bigint[]": _numbers, "integer[]": _numbers, "smallint[]": _numbers,
     "boolean[]": _array(BOOLEAN, _truth_element),

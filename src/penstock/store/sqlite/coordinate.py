@@ -5,13 +5,14 @@ from __future__ import annotations
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.job import ErrorInfo, StateCode
 from penstock.domain.options import PRIORITY_MAX
-from penstock.store import params as p
+from penstock.store import params as p, workflows
 from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.sqlite import gates
 from penstock.store.sqlite.claim import expire_overdue, promote_due
 from penstock.store.sqlite.finish import end_attempts
 from penstock.store.sqlite.lines import leave_line
 from penstock.store.sqlite.tx import Tx, as_json, resource_text
+from penstock.store.sqlite.workflows import carry_out
 
 
 def lead_store(tx: Tx, lead: p.LeadStore) -> p.Leadership:
@@ -84,6 +85,11 @@ def fail_unroutable(tx: Tx, fail: p.FailUnroutable) -> list[str]:
 def tend_gates(tx: Tx, tend: p.TendGates) -> None:
     check_term(tx, tend.term)
     gates.tend_gates(tx)
+
+
+def settle_workflows(tx: Tx, settle: p.SettleWorkflows) -> int:
+    check_term(tx, settle.term)
+    return carry_out(tx, workflows.settle(settle))
 
 
 def mark_workers(tx: Tx, mark: p.MarkWorkers) -> None:

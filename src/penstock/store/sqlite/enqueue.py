@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.store.params import Enqueued, JobSpec, NewJob
+from penstock.store.params import Enqueued, JobSpec, NewJob, WholeKey
 from penstock.store.sqlite.gates import park_new
 from penstock.store.sqlite.lines import line_up
 from penstock.store.sqlite.tx import Tx, as_json
@@ -31,6 +31,12 @@ class Enqueue:
     def together(self, tx: Tx, operations: list[Enqueue]) -> list[list[Enqueued]]:
         answers = iter(enqueue_jobs(tx, [job for operation in operations for job in operation._jobs]))
         return [[next(answers) for _ in operation._jobs] for operation in operations]
+
+
+def enqueue_whole(tx: Tx, jobs: Sequence[NewJob], whole: WholeKey) -> list[Enqueued]:
+    """Store the jobs, or none of them while the key is held."""
+    holder = _taken(tx, whole.key, jobs[0].id, whole.seconds) if jobs else None
+    return enqueue_jobs(tx, jobs) if holder is None else [Enqueued(holder, False) for _ in jobs]
 
 
 def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob], retried_from: str | None = None) -> list[Enqueued]:
@@ -72,23 +78,21 @@ def _held_keys(tx: Tx, jobs: Sequence[NewJob]) -> dict[str, Enqueued]:
         if key is None:
             continue
         holder = taken.get(key)
-        answer = _held(tx, job, key) if holder is None else Enqueued(holder, False)
-        taken[key] = answer.id if answer else job.id
-        if answer is not None and answer.id != job.id:
-            held[job.id] = answer
+        if holder is None:
+            holder = _taken(tx, key, job.id, job.spec.unique.per if job.spec.unique else None)
+        taken[key] = holder or job.id
+        if taken[key] != job.id:
+            held[job.id] = Enqueued(taken[key], False)
     return held
 
 
-def _held(tx: Tx, job: NewJob, key: str) -> Enqueued | None:
-    """Who holds the job's unique key; if nobody, it is this job from now on."""
-    holder = tx.value("read_unique", key=key, now=tx.now)
-    if holder is not None and holder != job.id:
-        return Enqueued(holder, False)
+def _taken(tx: Tx, key: str, job_id: str, seconds: float | None) -> str | None:
+    """Which other job holds the key; if none, it is this one's from now on."""
+    holder: str | None = tx.value("read_unique", key=key, now=tx.now)
     if holder is None:
-        per = job.spec.unique.per if job.spec.unique else None
-        expires_at = None if per is None else tx.now + int(per * MICROSECONDS)
-        tx.change("hold_unique", key=key, id=job.id, expires_at=expires_at)
-    return None
+        expires_at = None if seconds is None else tx.now + int(seconds * MICROSECONDS)
+        tx.change("hold_unique", key=key, id=job_id, expires_at=expires_at)
+    return None if holder == job_id else holder
 
 
 def _insert_run(tx: Tx, spec: JobSpec, rows: list[tuple[Any, ...]], retried_from: str | None) -> int:

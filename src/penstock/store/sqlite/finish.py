@@ -6,25 +6,40 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from penstock.domain.job import StateCode
+from penstock.store import workflows
 from penstock.store.endings import Ending, ending_of
 from penstock.store.params import Completed, FinishJobs, History, SaveProgress, StartJobs
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.gates import release_completed, release_ended
 from penstock.store.sqlite.tx import Tx, as_json
+from penstock.store.sqlite.workflows import carry_out
 
 
 def finish_jobs(tx: Tx, finish: FinishJobs) -> list[int]:
     lost: list[int] = []
-    if finish.follow_ups or finish.unfinished:
+    follows = finish.follow_ups or finish.workflows or workflows.has_members(finish)
+    if follows or finish.unfinished:
         tokens = [done.token for done in finish.completed] + [end.token for end in finish.unfinished]
         lost = _lost(tx, tokens)
-        dropped = {*lost, *tx.array("cancelled_tokens", tokens=as_json(tokens))} if finish.follow_ups else set()
-        enqueue_jobs(tx, [job for token, job in finish.follow_ups if token not in dropped])
+        if follows:
+            _follow(tx, finish, set(tokens).difference(lost), set(tx.array("cancelled_tokens", tokens=as_json(tokens))))
     for keep, run in groupby(finish.completed, key=lambda done: done.keep):
         lost += _complete(tx, keep, list(run), finish.history)
     if finish.unfinished:
         end_attempts(tx, [ending_of(end) for end in finish.unfinished], finish.history)
     return sorted(set(lost))
+
+
+def _follow(tx: Tx, finish: FinishJobs, current: set[int], cancelled: set[int]) -> None:
+    """What is stored because these attempts end: follow-ups, workflows, and what comes next in theirs."""
+    held = current - cancelled
+    enqueue_jobs(tx, [job for token, job in finish.follow_ups if token in held])
+    for token, workflow in finish.workflows:
+        if token in held:
+            carry_out(tx, workflows.add(workflow))
+    ended = workflows.ended_of(finish, held, cancelled)
+    if ended:
+        carry_out(tx, workflows.note_ended(ended))
 
 
 def _complete(tx: Tx, keep: bool | int, run: list[Completed], history: History) -> list[int]:

@@ -10,7 +10,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.gates import Wholes
 from penstock.domain.job import Event, State, StateCode, next_state
 from penstock.domain.options import Tenant
-from penstock.store import params as p
+from penstock.store import params as p, workflows
 from penstock.store.rows import (
     FINAL_STATES,
     DeadJob,
@@ -20,6 +20,7 @@ from penstock.store.rows import (
     refuse_retried,
     refuse_unknown,
     unknown_job,
+    workflow_ages,
 )
 from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.enqueue import enqueue_jobs
@@ -29,6 +30,7 @@ from penstock.store.sqlite.lines import leave_line
 from penstock.store.sqlite.read import dead_where
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json, fetch
+from penstock.store.sqlite.workflows import carry_out
 
 _tenant = msgspec.json.Decoder(Tenant).decode
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -86,6 +88,7 @@ def _dead(row: tuple[Any, ...]) -> DeadJob:
 
 
 def purge_dead(tx: Tx, purge: p.PurgeDead) -> int:
+    carry_out(tx, workflows.settle(p.SettleWorkflows(limit=purge.limit)))  # What is gone would count as completed.
     where, bindings = dead_where(purge.filter)
     limit = max(purge.limit, len(purge.filter.ids or ()))
     rows = fetch(tx.db, sql("find_dead").format(where=where), {**bindings, "limit": limit})
@@ -105,6 +108,7 @@ def prune_jobs(tx: Tx, prune: p.PruneJobs) -> int:
         seqs = tx.value("prunable_jobs", state=StateCode[state.name], before=before, limit=room)
         removed += remove_jobs(tx, seqs)
     tx.change("forget_unique", now=tx.now)
+    carry_out(tx, workflows.forget(workflow_ages(prune), prune.limit))
     tx.change("delete_old_workers", before=tx.now - int(prune.completed_after * MICROSECONDS))
     return removed
 

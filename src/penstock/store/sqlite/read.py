@@ -14,6 +14,8 @@ from penstock.store import params as p
 from penstock.store.rows import JobColumns, make_job, make_options, make_transition, make_waiting, named_state
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import fetch
+from penstock.store.sqlite.workflows import look
+from penstock.store.workflows import planned
 
 _TENANT, _TAGS = JobColumns._fields.index("tenant"), JobColumns._fields.index("tags")
 _tenant = msgspec.json.Decoder(Tenant).decode
@@ -40,13 +42,15 @@ _ASKED = {
     "queue": "lane.queue = :queue",
     "tenant": "job.tenant ->> 'org' = :tenant",
     "workspace": "job.tenant ->> 'workspace' = :workspace",
+    "parent": "job.parent = :parent",
     "tag": "EXISTS (SELECT 1 FROM json_each(job.tags) AS tag WHERE tag.value = :tag)",
 }
 
 
 def read_job(db: apsw.Connection, now: int, job_id: str) -> Job | None:
+    """A job that is stored, or only planned by a workflow."""
     jobs = _jobs(db, now, "job.id = :id", _NEWEST_FIRST, {"id": job_id}, limit=1)
-    return jobs[0] if jobs else None
+    return jobs[0] if jobs else look(db, now, planned(job_id))
 
 
 def list_jobs(db: apsw.Connection, now: int, params: p.ListJobs) -> list[Job]:

@@ -6,7 +6,7 @@ import os
 import random as random_module
 import threading
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Generic, TypeVar
 
@@ -19,18 +19,36 @@ from penstock.domain.gates import Limit
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
 from penstock.domain.pauses import Pause
-from penstock.store import params as p
+from penstock.domain.workflows import WorkflowInfo
+from penstock.store import params as p, workflows
 from penstock.store.call import Call
 from penstock.store.contract import Transaction
-from penstock.store.sqlite import check, claim, connection, coordinate, enqueue, finish, flow, operate, read, workers
+from penstock.store.sqlite import (
+    check,
+    claim,
+    connection,
+    coordinate,
+    enqueue,
+    finish,
+    flow,
+    operate,
+    read,
+    schedules,
+    workers,
+)
 from penstock.store.sqlite.doorbell import DoorbellListener
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.statements import migrations, sql
 from penstock.store.sqlite.transaction import accept, atransaction, transaction
-from penstock.store.sqlite.tx import as_json
+from penstock.store.sqlite.tx import Tx, as_json
+from penstock.store.sqlite.workflows import carry_out, look
 from penstock.store.sqlite.writer import Operation, WriteCall, Writer
 
 T = TypeVar("T")
+
+
+def _enqueue_whole(jobs: Sequence[p.NewJob], whole: p.WholeKey) -> Operation[list[p.Enqueued]]:
+    return lambda tx: enqueue.enqueue_whole(tx, jobs, whole)
 
 
 class ReadCall(Generic[T]):
@@ -122,7 +140,7 @@ class SqliteStore:
     # Enqueue
 
     def enqueue_jobs(self, params: p.EnqueueJobs) -> Call[list[p.Enqueued]]:
-        operation = enqueue.Enqueue(params.jobs)
+        operation = enqueue.Enqueue(params.jobs) if params.whole is None else _enqueue_whole(params.jobs, params.whole)
         if params.transaction is not None:
             joined = accept(params.transaction, self.path)
             return ReadCall(lambda: joined.join(operation))
@@ -269,6 +287,46 @@ class SqliteStore:
 
     def prune_jobs(self, params: p.PruneJobs) -> Call[int]:
         return self._write(lambda tx: operate.prune_jobs(tx, params))
+
+    # Workflows
+
+    def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[bool]:
+        def operation(tx: Tx) -> bool:
+            return carry_out(tx, workflows.add(params.workflow))
+
+        if params.transaction is not None:
+            joined = accept(params.transaction, self.path)
+            return ReadCall(lambda: joined.join(operation))
+        return self._write(operation)
+
+    def read_workflow(self, workflow_id: str) -> Call[WorkflowInfo | None]:
+        return self._read(lambda db, now: look(db, now, workflows.read(workflow_id)))
+
+    def list_workflows(self, params: p.ListWorkflows) -> Call[list[WorkflowInfo]]:
+        return self._read(lambda db, now: look(db, now, workflows.list_all(params)))
+
+    def read_results(self, params: p.ReadResults) -> Call[list[p.StepResult]]:
+        return self._read(lambda db, now: look(db, now, workflows.results(params)))
+
+    def cancel_workflow(self, params: p.CancelWorkflow) -> Call[p.WorkflowCancelled]:
+        return self._write(lambda tx: carry_out(tx, workflows.cancel(params), operate.cancel_job))
+
+    def retry_workflow(self, params: p.RetryWorkflow) -> Call[int]:
+        return self._write(lambda tx: carry_out(tx, workflows.retry(params)))
+
+    def settle_workflows(self, params: p.SettleWorkflows) -> Call[int]:
+        return self._write(lambda tx: coordinate.settle_workflows(tx, params))
+
+    # Schedules
+
+    def read_schedules(self, params: p.ReadSchedules) -> Call[p.Schedules]:
+        return self._read(lambda db, now: schedules.read_schedules(db, now, params))
+
+    def due_schedules(self, params: p.DueSchedules) -> Call[p.Schedules]:
+        return self._read(lambda db, now: schedules.due_schedules(db, now, params))
+
+    def change_schedules(self, params: p.ChangeSchedules) -> Call[list[str]]:
+        return self._write(lambda tx: schedules.change_schedules(tx, params))
 
     # The store itself
 

@@ -25,7 +25,7 @@ def take_turns(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim], rea
             tx.change("unready_leased_jobs", token=token)
             found = read(tx, token)
             token = max((job.token for job in found), default=token)
-            wanted = share.took(wanted, found)
+            wanted = share.wanted(_waiting(tx, share, given)) if share.took(wanted, found) else {}
         back = as_json([(job.token,) for job in share.settle(settled)])
         if back != "[]":
             tx.change("ready_unleased_jobs", rows=back)
@@ -44,8 +44,9 @@ def _lease(tx: Tx, session: int, wanted: dict[str, int], given: dict[str, object
 
 def _waiting(tx: Tx, share: Share, given: dict[str, object]) -> list[str]:
     """The tenants that have jobs here: those that come after the last one, and from the beginning if they are few."""
-    after: list[str] = tx.array("waiting_tenants", after=share.last, upto=None, limit=share.slots, **given)
-    if len(after) == share.slots or not share.last:
+    limit = share.looked_for
+    after: list[str] = tx.array("waiting_tenants", after=share.last, upto=None, limit=limit, **given)
+    if len(after) == limit or not share.last:
         return after
-    before = tx.array("waiting_tenants", after="", upto=share.last, limit=share.slots - len(after), **given)
+    before = tx.array("waiting_tenants", after="", upto=share.last, limit=limit - len(after), **given)
     return list(chain(after, before))

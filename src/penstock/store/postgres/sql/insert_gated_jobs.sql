@@ -1,5 +1,5 @@
--- Jobs that share everything but id, payload and keys. Nothing is stored while their lane is missing: it is made first.
--- Where none has gates or a unique key, the parts marked "gates" are left out.
+-- Jobs that share everything but id, payload, keys and due time. Nothing is stored while their lane is missing: it is
+-- made first. Where none has gates, a unique key or a due time of its own, the parts marked "gates" are left out.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 route AS MATERIALIZED (
     SELECT lane FROM penstock.lane
@@ -14,7 +14,14 @@ new AS (
         -- }
     )
     SELECT
-        row.id, route.lane, coalesce(%(at)s::bigint, moment.us + %(delay)s::bigint), moment.us, row.payload,
+        row.id, route.lane,
+        coalesce(
+            -- gates {
+            row.at,
+            -- }
+            %(at)s::bigint, moment.us + %(delay)s::bigint
+        ),
+        moment.us, row.payload,
         %(policy)s::text, %(org)s::text, %(workspace)s::text, %(tags)s::text[], %(parent)s::uuid,
         %(retried_from)s::uuid
         -- gates {
@@ -23,12 +30,12 @@ new AS (
     FROM unnest(
         %(ids)s::uuid[], %(payloads)s::text[]
         -- gates {
-        , %(unique_keys)s::text[], %(gates)s::text[]
+        , %(unique_keys)s::text[], %(gates)s::text[], %(ats)s::bigint[]
         -- }
     ) AS row (
         id, payload
         -- gates {
-        , unique_key, gates
+        , unique_key, gates, at
         -- }
     )
     CROSS JOIN route
@@ -49,10 +56,10 @@ placed AS (
 , aside AS (
     INSERT INTO penstock.parked (gate, lane, due_at, id, expires_at, org)
     SELECT row.gate, route.lane, due.at, row.id, due.at + %(ttl)s::bigint, coalesce(%(org)s::text, '')
-    FROM unnest(%(parked)s::uuid[], %(before)s::bigint[]) AS row (id, gate)
+    FROM unnest(%(parked)s::uuid[], %(before)s::bigint[], %(parked_ats)s::bigint[]) AS row (id, gate, at)
     CROSS JOIN route
     CROSS JOIN moment
-    CROSS JOIN LATERAL (SELECT coalesce(%(at)s::bigint, moment.us + %(delay)s::bigint) AS at) AS due
+    CROSS JOIN LATERAL (SELECT coalesce(row.at, %(at)s::bigint, moment.us + %(delay)s::bigint) AS at) AS due
     WHERE due.at <= moment.us AND (row.id IN (SELECT id FROM new)) IS TRUE
 )
 -- }

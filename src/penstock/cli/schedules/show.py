@@ -1,0 +1,64 @@
+"""`penstock schedules show`: all that is stored of one schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from penstock.cli.guard import guarded
+from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.schedules.when import Name
+
+if TYPE_CHECKING:
+    from penstock.schedules.schedule import Schedule
+
+
+@guarded
+def show_schedule(name: Name, as_json: AsJson = False, store: StoreUrl = None) -> None:
+    """Show one schedule: what it enqueues, when, and what became of it so far.
+
+    \b
+    penstock schedules show nightly
+    penstock schedules show nightly --json
+    """
+    from penstock.cli.output import print_json
+    from penstock.cli.schedules.list import document
+    from penstock.cli.schedules.when import app_of
+    from penstock.observe.stuck import takers_among
+
+    with app_of(store) as app:
+        found = app.schedules.get(name)
+        facts = document(found, takers_among(app.store.list_workers().wait()))
+    if as_json:
+        print_json(facts)
+    else:
+        _print(found, facts)
+
+
+def _print(found: Schedule, facts: dict[str, Any]) -> None:
+    from penstock.cli.output import clean
+
+    width = max(map(len, facts)) + 2
+    for name, value in facts.items():
+        typer.echo(f"{name:<{width}}{clean(_field(name, value))}".rstrip())
+    typer.echo(f"\nits jobs: penstock jobs list --tag schedule:{found.name}")
+
+
+def _field(name: str, value: Any) -> str:
+    from datetime import datetime
+
+    import msgspec
+
+    from penstock.cli.output import age, moment
+    from penstock.domain.duration import format_duration
+
+    if isinstance(value, datetime):
+        return f"{moment(value)} ({age(value)})"
+    if name in ("every", "grace") and value is not None:
+        return format_duration(value)
+    if name == "payload":
+        return msgspec.json.encode(value).decode()
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else ", ".join(value) or "-" if isinstance(value, tuple) else str(value)

@@ -1,0 +1,157 @@
+"""`penstock spread`: staggers jobs of one type over a period, with payloads from a file; once in each period."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli.complete import words
+from penstock.cli.guard import guarded
+from penstock.cli.job_options import (
+    Attempts,
+    Capability,
+    Priority,
+    Queue,
+    Tags,
+    TenantOption,
+    Timeout,
+    Ttl,
+    given_options,
+)
+from penstock.cli.options import AsJson, StoreUrl
+from penstock.domain.errors import ConfigError, PenstockError
+
+if TYPE_CHECKING:
+    from penstock.app import App
+    from penstock.client import JobCall
+
+BAR_STEP = 1000
+EXAMPLE = 'write one on each line, such as {"store_id": 7}'
+
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name for it: it is spread once in each period.", show_default=False)
+]
+Type = Annotated[str, typer.Argument(metavar="TYPE", help="The name of the job type.", show_default=False)]
+Items = Annotated[
+    str,
+    typer.Option(
+        "--items", metavar="FILE", help="A payload on each line, as a JSON object; - reads stdin.", show_default=False
+    ),
+]
+Batches = Annotated[
+    int | None, typer.Option("--batches", metavar="N", help="In so many; otherwise each job at its own moment.")
+]
+Kind = Annotated[
+    str,
+    typer.Option(
+        "--mode",
+        metavar="once|each",
+        help="Every item once in the period, or every item in each batch.",
+        autocompletion=words("once", "each"),
+    ),
+]
+
+
+@guarded
+def spread(
+    name: Name,
+    type: Type,
+    items: Items,
+    period: Annotated[str, typer.Option("--period", metavar="D", help="Over how long.")] = "24h",
+    batches: Batches = None,
+    mode: Kind = "once",
+    start: Annotated[
+        str | None, typer.Option("--start", metavar="TIME", help="When it begins, such as 2030-01-31T12:00:00Z.")
+    ] = None,
+    priority: Priority = None,
+    queue: Queue = None,
+    capability: Capability = None,
+    attempts: Attempts = None,
+    timeout: Timeout = None,
+    ttl: Ttl = None,
+    tenant: TenantOption = None,
+    tag: Tags = None,
+    as_json: AsJson = False,
+    store: StoreUrl = None,
+) -> None:
+    """Stagger many jobs of one type over a period, once in each.
+
+    All are stored or none. Another spread of the same name that begins in the same period stores nothing. Periods are
+    counted from 1970 in UTC, so one of 24 hours is a day in UTC.
+
+    \b
+    penstock spread resync product_resync --items stores.jsonl --batches 6 --mode each
+    penstock spread newsletter send_email --items - --period 8h --queue mail < readers.jsonl
+    penstock spread audit check_account --items accounts.jsonl --period 7d --start 2030-01-31T00:00:00Z
+    """
+    from penstock.app import App
+    from penstock.cli.dead.filter import progress_bar
+    from penstock.cli.moments import parse_moment
+    from penstock.cli.storage import existing_store
+    from penstock.domain.spread import make_spread
+
+    options = given_options(
+        tenant, tag, None, None, None, priority=priority, queue=queue, capability=capability, attempts=attempts,
+        timeout=timeout, ttl=ttl,
+    )  # fmt: skip
+    begin = None if start is None else parse_moment(start, "--start")
+    wanted: Any = mode
+    make_spread(name, period, batches, wanted)  # What is wrong is said before a long file is read.
+    with existing_store(store) as opened:
+        app = App(opened)
+        app.client.use_limits(opened.read_limits().wait())
+        app.client.remember_types(opened.read_types().wait())
+        calls = list(_calls(app, type, items, options))
+        with progress_bar("storing", None):
+            count = app.spread(name, calls, period=period, batches=batches, mode=wanted, start=begin)
+        _report(name, type, len(calls), count, type in app.client.types, as_json)
+
+
+def _calls(app: App, type: str, items: str, options: dict[str, Any]) -> Iterator[JobCall[Any]]:
+    """A call for each line of the file, with a bar on the terminal."""
+    from penstock.cli.dead.filter import progress_bar
+    from penstock.cli.enqueue import parse_payload
+
+    lines = _lines(items)
+    with progress_bar("reading", len(lines)) as bar:
+        for number, line in enumerate(lines, start=1):
+            if number % BAR_STEP == 0:
+                bar.update(bar.task_ids[0], completed=number)
+            if not line.strip():
+                continue
+            try:
+                yield app.client.call_by_name(type, parse_payload(line, EXAMPLE), options, app.client.types)
+            except PenstockError as error:
+                raise ConfigError(f"line {number} of {'stdin' if items == '-' else items}: {error}") from None
+
+
+def _lines(items: str) -> list[str]:
+    if items == "-":
+        return list(sys.stdin)
+    try:
+        with open(items, encoding="utf-8") as file:
+            return list(file)
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise ConfigError(
+            f"--items {items} cannot be read: {why}; give a file with a JSON object on each line"
+        ) from None
+
+
+def _report(name: str, type: str, items: int, count: int, known: bool, as_json: bool) -> None:
+    from penstock.cli.output import plural, print_json
+
+    if as_json:
+        print_json({"name": name, "type": type, "items": items, "enqueued": count, "type_known": known})
+        return
+    typer.echo(f"{plural(count, 'job')} enqueued")
+    if not items:
+        typer.echo("note: there are no items", err=True)
+    elif not count:
+        typer.echo(f"note: {name} was spread before in this period; nothing new was stored", err=True)
+    if not known:
+        typer.echo(f"note: no worker has declared the type {type!r} in this store so far; the jobs wait", err=True)

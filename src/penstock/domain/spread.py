@@ -1,0 +1,78 @@
+"""Many jobs staggered over a period, once in each: when each of them is due, and by what it is known (SPEC S3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from penstock.domain.clock import MICROSECONDS, to_us
+from penstock.domain.duration import Duration, parse_duration
+from penstock.domain.errors import ConfigError
+from penstock.domain.options import check_name
+
+Mode = Literal["once", "each"]
+MODES = ("once", "each")
+BATCHES_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`once`: each call once in the period, in so many batches or else each at its own moment. `each`: all of them in
+    every batch.
+    """
+
+    name: str
+    period_us: int
+    batches: int | None
+    mode: Mode
+
+    def moments(self, count: int, start_us: int) -> Iterator[tuple[int, int]]:
+        """Which of `count` calls is due when, in the order of time."""
+        if self.mode == "each":
+            batches = self.batches or 1
+            for batch in range(batches):
+                yield from ((number, start_us + batch * self.period_us // batches) for number in range(count))
+        else:
+            steps = self.batches or count
+            for number in range(count):
+                yield number, start_us + (number * steps // count) * self.period_us // steps
+
+    def key(self, start_us: int) -> str:
+        """The same for all spreads of this name that start in the same period, counted from 1970 in UTC."""
+        return f"spread {self.name} {self.period_us}us {start_us // self.period_us}"
+
+    def held_seconds(self, start_us: int, now_us: int) -> float:
+        """How long the key is held: to the end of the period, and one period more for those who come late."""
+        end = (start_us // self.period_us + 2) * self.period_us
+        return max(end - now_us, self.period_us) / MICROSECONDS
+
+
+def make_spread(name: str, period: Duration, batches: int | None, mode: Mode) -> Spread:
+    """Checked. What is wrong is an error that names the fix."""
+    check_name(name, "the name of a spread")
+    period_us = int(parse_duration(period, "period") * MICROSECONDS)
+    if period_us <= 0:
+        raise ConfigError(f"period={period!r} is not possible: more than zero, such as '24h'")
+    if batches is not None and (
+        not isinstance(batches, int) or isinstance(batches, bool) or not 1 <= batches <= BATCHES_MAX
+    ):
+        raise ConfigError(
+            f"batches={batches!r} is not possible: a whole number from 1 to {BATCHES_MAX}, or None to give every job "
+            "its own moment"
+        )
+    if mode not in MODES:
+        raise ConfigError(f"mode={mode!r} does not exist; use one of: {', '.join(MODES)}")
+    if mode == "each" and batches is None:
+        raise ConfigError("mode='each' puts every call into every batch: say how many, such as batches=6")
+    return Spread(name, period_us, batches, mode)
+
+
+def start_moment(start: datetime | None) -> int | None:
+    """The moment in microseconds, if one was given."""
+    if start is None:
+        return None
+    if not isinstance(start, datetime):
+        raise ConfigError(f"start={start!r} is not a time: use an aware datetime, such as datetime.now(UTC)")
+    return to_us(start, "start")

@@ -1,0 +1,1 @@
+"""Schedules as people and programs see them: declared, added, listed, paused, changed."""

@@ -1,0 +1,238 @@
+"""app.schedules: add, list, pause, resume, reschedule, remove and run schedules, in plain and in async code.
+
+Every act reads the schedule, reckons what shall become of it, and stores that if nobody has changed it meanwhile;
+otherwise it is done again. Each is written once, as steps that yield calls of the store.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Any, Unpack
+
+import msgspec
+
+from penstock.client import Client, JobCall, JobHandle, refuse_in_loop
+from penstock.domain.errors import ConfigError, StoreBusy, UnknownSchedule
+from penstock.observe.logs import fields
+from penstock.schedules import edits
+from penstock.schedules.plan import When, changed_plan, check_schedule_name, make_plan
+from penstock.schedules.schedule import Schedule, schedule_of
+from penstock.schedules.steps import Steps, awaited, waited
+from penstock.store.call import Call
+from penstock.store.params import (
+    ChangeSchedules,
+    NewJob,
+    Plan,
+    ReadSchedules,
+    ScheduleChange,
+    ScheduleRow,
+    Schedules as Found,
+    decode_plan,
+    job_of_plan,
+)
+
+Listed = list[Schedule]
+Stored = list[str]
+Edit = Callable[[ScheduleRow, int], ScheduleRow | None]
+TRIES_MAX = 50
+
+log = logging.getLogger("penstock.schedules")
+
+
+class Schedules:
+    """The schedules of a store. Each method has a twin for async code: add and aadd, list and alist, …"""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    # Adding and looking
+
+    def add(self, name: str, *, job: JobCall[Any], by: str = "client", **when: Unpack[When]) -> Schedule:
+        """Add a schedule: add("nightly", job=cleanup.bind(), cron="0 3 * * *", timezone="Europe/Berlin")."""
+        refuse_in_loop("add", "aadd")
+        return waited(self._add(name, make_plan(job, when), by))
+
+    async def aadd(self, name: str, *, job: JobCall[Any], by: str = "client", **when: Unpack[When]) -> Schedule:
+        return await awaited(self._add(name, make_plan(job, when), by))
+
+    def _add(self, name: str, plan: Plan, by: str) -> Steps[Schedule]:
+        found: Found = yield self._client.store.read_schedules(ReadSchedules((check_schedule_name(name),)))
+        row = edits.new_row(name, plan, found.now, by)
+        edits.refuse_over(name, plan, row, found.now)
+        if not (yield self._change("add", by, ScheduleChange(name, row, None))):
+            _refuse_second(name, found)
+        log.info("schedule %s added: %s", name, plan.timing, extra=fields("schedule.installed", schedule=name))
+        return schedule_of(row)
+
+    def list(self, *, removed: bool = False) -> Listed:
+        """All schedules by name; with `removed` also those that a program declares and a person has removed."""
+        refuse_in_loop("list", "alist")
+        return waited(self._list(removed))
+
+    async def alist(self, *, removed: bool = False) -> Listed:
+        return await awaited(self._list(removed))
+
+    def _list(self, removed: bool) -> Steps[Listed]:
+        found: Found = yield self._client.store.read_schedules(ReadSchedules())
+        return [schedule_of(row) for row in found.schedules if removed or row.status != "removed"]
+
+    def get(self, name: str) -> Schedule:
+        """The schedule of this name, or UnknownSchedule."""
+        refuse_in_loop("get", "aget")
+        return waited(self._get(name))
+
+    async def aget(self, name: str) -> Schedule:
+        return await awaited(self._get(name))
+
+    def _get(self, name: str) -> Steps[Schedule]:
+        _, row = yield from self._find(name)
+        return schedule_of(row)
+
+    # Changing
+
+    def pause(self, name: str, *, by: str = "client") -> bool:
+        """Fire it no more until it is resumed. False when it was paused before."""
+        refuse_in_loop("pause", "apause")
+        return waited(self._pause(name, by))
+
+    async def apause(self, name: str, *, by: str = "client") -> bool:
+        return await awaited(self._pause(name, by))
+
+    def _pause(self, name: str, by: str) -> Steps[bool]:
+        def edit(row: ScheduleRow, now: int) -> ScheduleRow | None:
+            _refuse_removed(row)
+            return row if row.status == "paused" else edits.paused(row, now, by)
+
+        return (yield from self._edit(name, by, "pause", edit))
+
+    def resume(self, name: str, *, by: str = "client") -> bool:
+        """Fire a paused one again, or bring back one that was removed. False when it was neither.
+
+        What was missed meanwhile is not made up for.
+        """
+        refuse_in_loop("resume", "aresume")
+        return waited(self._resume(name, by))
+
+    async def aresume(self, name: str, *, by: str = "client") -> bool:
+        return await awaited(self._resume(name, by))
+
+    def _resume(self, name: str, by: str) -> Steps[bool]:
+        def edit(row: ScheduleRow, now: int) -> ScheduleRow | None:
+            return row if row.status == "active" else edits.resumed(row, decode_plan(row), now, by)
+
+        return (yield from self._edit(name, by, "resume", edit))
+
+    def reschedule(
+        self, name: str, *, job: JobCall[Any] | None = None, by: str = "client", **when: Unpack[When]
+    ) -> Schedule:
+        """Change what is given, and leave the rest: reschedule("nightly", cron="0 4 * * *")."""
+        refuse_in_loop("reschedule", "areschedule")
+        return waited(self._reschedule(name, job, by, when))
+
+    async def areschedule(
+        self, name: str, *, job: JobCall[Any] | None = None, by: str = "client", **when: Unpack[When]
+    ) -> Schedule:
+        return await awaited(self._reschedule(name, job, by, when))
+
+    def _reschedule(self, name: str, job: JobCall[Any] | None, by: str, when: When) -> Steps[Schedule]:
+        if job is None and not when:
+            raise ConfigError(f"what is to be changed of {name!r}? Give cron=, every=, timezone=, job= or another")
+
+        def edit(row: ScheduleRow, now: int) -> ScheduleRow | None:
+            _refuse_removed(row)
+            before = decode_plan(row)
+            plan = changed_plan(before, job, when)
+            new = edits.with_plan(row, before, plan, now, by)
+            edits.refuse_over(name, plan, new, now)
+            return new
+
+        yield from self._edit(name, by, "reschedule", edit)
+        return (yield from self._get(name))
+
+    def remove(self, name: str, *, by: str = "client") -> None:
+        """Remove it. One that a program declares stays removed when that starts again; resume() brings it back."""
+        refuse_in_loop("remove", "aremove")
+        waited(self._remove(name, by))
+
+    async def aremove(self, name: str, *, by: str = "client") -> None:
+        await awaited(self._remove(name, by))
+
+    def _remove(self, name: str, by: str) -> Steps[None]:
+        def edit(row: ScheduleRow, now: int) -> ScheduleRow | None:
+            _refuse_removed(row)
+            return edits.removed(row, now, by)
+
+        yield from self._edit(name, by, "remove", edit)
+        log.info("schedule %s removed by %s", name, by, extra=fields("schedule.removed", schedule=name, by=by))
+
+    # Running now
+
+    def run(self, name: str, *, by: str = "client") -> JobHandle[Any]:
+        """Enqueue its job now, beside its times and its limit; also while it is paused."""
+        refuse_in_loop("run", "arun")
+        return waited(self._run(name, by))
+
+    async def arun(self, name: str, *, by: str = "client") -> JobHandle[Any]:
+        return await awaited(self._run(name, by))
+
+    def _run(self, name: str, by: str) -> Steps[JobHandle[Any]]:
+        made: list[NewJob] = []
+
+        def edit(row: ScheduleRow, now: int) -> ScheduleRow | None:
+            _refuse_removed(row)
+            plan = decode_plan(row)
+            call: JobCall[Any] = JobCall(plan.payload, job_of_plan(name, plan, now), gates=plan.gates)
+            made[:] = self._client.new_jobs([call])
+            return msgspec.structs.replace(row, last_at=now, last_job=made[0].id)
+
+        yield from self._edit(name, by, "run", edit, made)
+        _, row = yield from self._find(name)
+        ran = made[0].id if row.last_job is None else row.last_job
+        return JobHandle(ran, ran == made[0].id, self._client)
+
+    # One at a time
+
+    def _change(self, action: str, by: str, change: ScheduleChange) -> Call[Stored]:
+        return self._client.store.change_schedules(ChangeSchedules([change], actor=by, action=action))
+
+    def _edit(self, name: str, by: str, action: str, edit: Edit, jobs: Sequence[NewJob] = ()) -> Steps[bool]:
+        """Store what `edit` makes of the schedule; False when it leaves it as it is. `jobs` are filled by it."""
+        for _ in range(TRIES_MAX):
+            now, row = yield from self._find(name)
+            new = edit(row, now)
+            if new is row:
+                return False
+            if (yield self._change(action, by, ScheduleChange(name, new, row.revision, tuple(jobs)))):
+                return True
+        raise StoreBusy(f"the schedule {name!r} was changed by others all the time; try again")
+
+    def _find(self, name: str) -> Steps[tuple[int, ScheduleRow]]:
+        found: Found = yield self._client.store.read_schedules(ReadSchedules((str(name),)))
+        if found.schedules:
+            return found.now, found.schedules[0]
+        every: Found = yield self._client.store.read_schedules(ReadSchedules())
+        raise unknown_schedule(name, [row.name for row in every.schedules])
+
+
+def unknown_schedule(name: str, known: list[str]) -> UnknownSchedule:
+    near = get_close_matches(str(name), known, n=1)
+    if near:
+        fix = f"did you mean {near[0]!r}?"
+    else:
+        fix = f"there are: {', '.join(known[:20])}" if known else "there is none yet; declare one with app.schedule(…)"
+    return UnknownSchedule(f"no schedule is named {name!r} in this store; {fix}")
+
+
+def _refuse_second(name: str, found: Found) -> None:
+    if any(row.status == "removed" for row in found.schedules):
+        raise ConfigError(f"the schedule {name!r} was removed and is remembered; bring it back with resume()")
+    raise ConfigError(f"there is a schedule {name!r} already; change it with reschedule(), or give another name")
+
+
+def _refuse_removed(row: ScheduleRow) -> None:
+    if row.status == "removed":
+        raise UnknownSchedule(
+            f"the schedule {row.name!r} was removed by {row.changed_by}; bring it back with resume() first"
+        )

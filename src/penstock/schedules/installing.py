@@ -1,0 +1,108 @@
+"""What programs declare, in code or in the config: installed when a worker starts (SPEC S2).
+
+A declaration is compared with the one that was installed last, not with the schedule: so what people made of that since
+stays, until the program declares something else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.client import Client
+from penstock.domain.errors import ConfigError, StoreBusy
+from penstock.domain.registry import Registry
+from penstock.observe.logs import fields
+from penstock.schedules import edits
+from penstock.schedules.plan import make_plan
+from penstock.schedules.steps import Steps, awaited
+from penstock.store.contract import Store
+from penstock.store.params import (
+    ChangeSchedules,
+    Plan,
+    ReadSchedules,
+    ScheduleChange,
+    ScheduleRow,
+    Schedules,
+    decode_plan,
+)
+
+TRIES_MAX = 50
+BY = "declaration"
+
+log = logging.getLogger("penstock.schedules")
+
+
+class Configured(msgspec.Struct, frozen=True):
+    """A schedule of the config: its job by name, since the config knows no handlers."""
+
+    name: str
+    type: str
+    payload: dict[str, Any]
+    options: dict[str, Any]
+    when: dict[str, Any]
+
+
+def configured_plans(found: tuple[Configured, ...], client: Client, registry: Registry) -> dict[str, Plan]:
+    """The plans of those whose type is declared here. The others may be those of another program on this store."""
+    plans: dict[str, Plan] = {}
+    for one in found:
+        if registry.find(one.type) is None:
+            known = ", ".join(sorted(registry.names()))
+            log.warning("the config schedules %s of type %s, which this app does not have; its types are: %s",
+                        one.name, one.type, known)  # fmt: skip
+            continue
+        try:
+            plans[one.name] = make_plan(client.call_by_name(one.type, one.payload, dict(one.options), {}), one.when)
+        except ConfigError as error:
+            raise ConfigError(f"schedules.{one.name}: {error}") from None
+    return plans
+
+
+def install_steps(store: Store, plans: Mapping[str, Plan]) -> Steps[None]:
+    """Make the store have what is declared, and leave alone what people made of it since."""
+    left = dict(plans)
+    for _ in range(TRIES_MAX):
+        if not left:
+            return
+        found: Schedules = yield store.read_schedules(ReadSchedules(tuple(left)))
+        stored = {row.name: row for row in found.schedules}
+        changes = [_installed(name, plan, stored.get(name), found.now) for name, plan in left.items()]
+        wanted = [change for change in changes if change is not None]
+        done: list[str] = (yield store.change_schedules(ChangeSchedules(wanted))) if wanted else []
+        for name in done:
+            _tell(name, left[name], stored.get(name))
+        left = {change.name: left[change.name] for change in wanted if change.name not in done}
+    raise StoreBusy(f"the schedules {', '.join(left)} were changed by others all the time; start again")
+
+
+async def install(store: Store, plans: Mapping[str, Plan]) -> None:
+    await awaited(install_steps(store, plans))
+
+
+def _installed(name: str, plan: Plan, row: ScheduleRow | None, now: int) -> ScheduleChange | None:
+    """What a declaration changes: nothing, as long as it is the one that was installed last."""
+    if row is None:
+        return ScheduleChange(name, edits.new_row(name, plan, now, BY, declared=True), None)
+    if row.declared is not None and _plan_of(row, row.declared) == plan:
+        return None
+    new = edits.with_plan(row, _plan_of(row, row.plan), plan, now, BY)
+    return ScheduleChange(name, msgspec.structs.replace(new, declared=edits.encode_plan(plan)), row.revision)
+
+
+def _plan_of(row: ScheduleRow, text: str) -> Plan | None:
+    try:
+        return decode_plan(msgspec.structs.replace(row, plan=text))
+    except ConfigError:
+        return None
+
+
+def _tell(name: str, plan: Plan, before: ScheduleRow | None) -> None:
+    if before is None:
+        log.info("schedule %s installed: %s", name, plan.timing, extra=fields("schedule.installed", schedule=name))
+    else:
+        log.info("schedule %s changed as it is declared now: %s; it is %s", name, plan.timing, before.status,
+                 extra=fields("schedule.changed", schedule=name))  # fmt: skip

@@ -1,0 +1,89 @@
+"""A schedule as it reads."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from penstock.domain.clock import MICROSECONDS, from_us
+from penstock.domain.errors import ConfigError
+from penstock.domain.payload import decode_json
+from penstock.store.params import Misfire, Plan, ScheduleRow, decode_plan
+
+Status = Literal["active", "paused", "finished", "removed"]
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+    """What is enqueued when, and what became of it so far. Durations are seconds.
+
+    `finished` is one that has no tick left: its end has come, or its limit was reached. A `problem` says why it cannot
+    be read; then most of it is missing.
+    """
+
+    name: str
+    status: Status
+    type: str = ""
+    queue: str = ""
+    payload: Any = None
+    tags: tuple[str, ...] = ()
+    cron: str | None = None
+    every: float | None = None
+    timezone: str = "UTC"
+    start: datetime | None = None
+    end: datetime | None = None
+    limit: int | None = None
+    misfire: Misfire = "once"
+    grace: float = 60.0
+    fires: int = 0
+    next_at: datetime | None = None
+    last_at: datetime | None = None
+    last_job: str | None = None
+    declared: bool = False
+    created_at: datetime | None = None
+    changed_at: datetime | None = None
+    changed_by: str = ""
+    problem: str | None = None
+
+
+def schedule_of(row: ScheduleRow) -> Schedule:
+    status: Status = "finished" if row.status == "active" and row.next_at is None else row.status
+    seen = Schedule(
+        name=row.name,
+        status=status,
+        fires=row.fires,
+        next_at=_moment(row.next_at) if status == "active" else None,
+        last_at=_moment(row.last_at),
+        last_job=row.last_job,
+        declared=row.declared is not None,
+        created_at=_moment(row.created_at),
+        changed_at=_moment(row.changed_at),
+        changed_by=row.changed_by,
+    )
+    try:
+        return msgspec.structs.replace(seen, **_planned(decode_plan(row)))
+    except ConfigError as error:
+        return msgspec.structs.replace(seen, problem=str(error))
+
+
+def _planned(plan: Plan) -> dict[str, Any]:
+    timing = plan.timing
+    return {
+        "type": plan.spec.type,
+        "queue": plan.spec.queue,
+        "payload": decode_json(plan.payload),
+        "tags": plan.spec.tags,
+        "cron": timing.cron,
+        "every": None if timing.every is None else timing.every / MICROSECONDS,
+        "timezone": timing.timezone,
+        "start": _moment(timing.start),
+        "end": _moment(timing.end),
+        "limit": plan.limit,
+        "misfire": plan.misfire,
+        "grace": plan.grace,
+    }
+
+
+def _moment(at: int | None) -> datetime | None:
+    return None if at is None else from_us(at)

@@ -1,0 +1,3 @@
+UPDATE penstock.step SET begun = true
+WHERE workflow = %(workflow)s::uuid AND step = %(step)s::integer
+RETURNING specs, open

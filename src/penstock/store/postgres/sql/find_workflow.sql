@@ -1,0 +1,1 @@
+SELECT state, compensate FROM penstock.workflow WHERE id = %(id)s::uuid FOR UPDATE

@@ -1,0 +1,7 @@
+SELECT
+    member.spec, member.payload, member.gates, step.specs, workflow.created_at, workflow.id::text, step.name,
+    workflow.stop
+FROM penstock.member
+JOIN penstock.workflow ON workflow.id = member.workflow
+JOIN penstock.step ON step.workflow = member.workflow AND step.step = member.step
+WHERE member.id = %(id)s::uuid AND NOT member.released

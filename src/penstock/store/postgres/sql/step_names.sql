@@ -1,0 +1,1 @@
+SELECT name FROM penstock.step WHERE workflow = %(workflow)s::uuid ORDER BY step

@@ -1,0 +1,1 @@
+DELETE FROM penstock_schedule WHERE name = :name AND revision = :before

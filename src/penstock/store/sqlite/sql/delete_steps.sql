@@ -1,0 +1,1 @@
+DELETE FROM penstock_step WHERE workflow IN (SELECT value FROM json_each(:workflows))

@@ -1,0 +1,1 @@
+DELETE FROM penstock_workflow WHERE id IN (SELECT value FROM json_each(:workflows))

@@ -1,0 +1,1 @@
+SELECT state, compensate FROM penstock_workflow WHERE id = :id

@@ -1,0 +1,1 @@
+UPDATE penstock_schedule SET last_job = :job WHERE name = :name

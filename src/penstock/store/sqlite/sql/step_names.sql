@@ -1,0 +1,1 @@
+SELECT name FROM penstock_step WHERE workflow = :workflow ORDER BY step

@@ -1,0 +1,125 @@
+"""`penstock workflows`, and what `penstock jobs show` says of a job's family (SPEC C2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock import App, Context, JobCall, WorkflowHandle, WorkflowState
+from tests.cli.conftest import Call, run_all
+from tests.cli.test_workers import rows
+
+
+def failing(app: App) -> WorkflowHandle:
+    """greet and boom side by side, then hopeless after both, which never begins."""
+    flow = app.workflow("order")
+    greet = flow.step([_call(app, "greet") for _ in range(3)])
+    boom = flow.step(_call(app, "boom"))
+    flow.step(_call(app, "hopeless", what="never"), after=[greet, boom])
+    return flow.enqueue()
+
+
+def _call(app: App, name: str, **payload: object) -> JobCall[Any]:
+    return app.client.call_by_name(name, payload, {}, {})
+
+
+@pytest.fixture
+def failed(app: App) -> WorkflowHandle:
+    handle = failing(app)
+    run_all(app)
+    return handle
+
+
+def test_workflows_are_listed(call: Call, app: App, failed: WorkflowHandle) -> None:
+    running = failing(app)
+    outcome = call("workflows", "list")
+    assert [(row["id"], row["name"], row["state"], row["jobs"]) for row in rows(outcome.out)] == [
+        (running.id, "order", "running", "0/5"), (failed.id, "order", "failed", "4/5"),
+    ]  # fmt: skip
+    assert "2 workflows in" in outcome.out
+    page = call("workflows", "list", "--limit", "1")
+    assert f"older ones: --before {running.id}" in page.out
+    following = call("workflows", "list", "--limit", "1", "--before", running.id, "--json").json
+    assert ([one["id"] for one in following["workflows"]], following["next"]) == ([failed.id], None)
+    assert call("workflows", "list", "--state", "completed", "--json").json["workflows"] == []
+    assert (
+        len(call("workflows", "list", "--state", "failed, running", "--name", "order", "--json").json["workflows"]) == 2
+    )
+
+
+def test_a_workflow_is_shown_as_a_tree(call: Call, failed: WorkflowHandle) -> None:
+    out = call("workflows", "show", failed.id).out
+    assert "order failed  ████████████████░░░░ 4/5" in out
+    assert "├── greet  ████████████████████ 3/3  3 completed" in out
+    assert "└── boom  1 dead" in out
+    assert "    └── hopeless  1 blocked  (after greet, boom)" in out
+    document = call("workflows", "show", failed.id, "--json").json
+    assert [(step["name"], step["jobs"], step["begun"]) for step in document["steps"]] == [
+        ("greet", {"completed": 3}, True), ("boom", {"dead": 1}, True), ("hopeless", {"blocked": 1}, False),
+    ]  # fmt: skip
+
+
+def test_a_job_is_shown_with_its_workflow(call: Call, failed: WorkflowHandle) -> None:
+    jobs = call("jobs", "list", "--parent", failed.id, "--json").json["jobs"]
+    assert sorted(job["type"] for job in jobs) == ["boom", "greet", "greet", "greet"]
+    shown = call("jobs", "show", jobs[0]["id"])
+    assert "workflow\norder failed" in shown.out
+    assert call("jobs", "show", jobs[0]["id"], "--json").json["workflow"]["id"] == failed.id
+
+
+def test_a_job_is_shown_with_what_it_enqueued(call: Call, app: App) -> None:
+    @app.job
+    async def parent(ctx: Context, depth: int) -> None:
+        if depth:
+            ctx.enqueue(parent.bind(depth - 1))
+        else:
+            flow = app.workflow("made")
+            flow.step(_call(app, "greet"))
+            ctx.enqueue(flow)
+
+    job = parent.enqueue(2)
+    run_all(app)
+    out = call("jobs", "show", job.id).out
+    tree = out[out.index("enqueued with its completion") :]
+    lines = [line.split("0")[0].rstrip() for line in tree.splitlines()[1:5]]
+    assert lines == [
+        "parent completed",
+        "└── parent completed",
+        "    └── parent completed",
+        "        └── made completed",
+    ]
+    document = call("jobs", "show", job.id, "--json").json
+    assert [child["type"] for child in document["children"]] == ["parent"]
+    assert document["workflow"] is None
+
+
+def test_a_workflow_is_cancelled_and_retried(call: Call, app: App) -> None:
+    handle = failing(app)
+    outcome = call("workflows", "cancel", handle.id)
+    assert (outcome.code, "4 jobs cancelled; the workflow is cancelled" in outcome.out) == (0, True)
+    again = call("workflows", "cancel", handle.id)
+    assert (again.code, "is cancelled already: there is nothing to cancel" in again.err) == (1, True)
+    assert call("workflows", "retry", handle.id).out.startswith("5 jobs to run; follow it: penstock workflows show")
+    assert handle.state() is WorkflowState.RUNNING
+    assert call("workflows", "retry", handle.id).err.strip().endswith("cancel it first")
+    assert call("workflows", "cancel", handle.id, "--json").json == {
+        "id": handle.id, "before": "running", "after": "cancelled", "jobs": 4,
+    }  # fmt: skip
+    assert call("workflows", "retry", handle.id, "--json").json == {"id": handle.id, "jobs": 5}
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["list", "--state", "lost"], "use one of: running, completed, failed, cancelled"),
+        (["show", "0198c0de-0000-8000-8000-000000000000"], "no workflow has the id"),
+        (["show", "nonsense"], "ids are UUIDs"),
+        (["cancel", "0198c0de-0000-8000-8000-000000000000"], "no workflow has the id"),
+        (["retry", "0198c0de-0000-8000-8000-000000000000"], "no workflow has the id"),
+    ],
+)
+def test_mistakes_are_named(call: Call, app: App, words: list[str], problem: str) -> None:
+    app.store.migrate()
+    outcome = call("workflows", *words)
+    assert (outcome.code != 0, problem in outcome.err) == (True, True)

@@ -1,0 +1,317 @@
+"""Schedules that programs declare and people edit: neither undoes what the other has done (SPEC S2)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from penstock import App, ConfigError, Schedule, Tenant, UnknownSchedule, UsageError
+from penstock.domain.clock import from_us
+from penstock.domain.errors import StoreBusy
+from penstock.schedules.installing import install
+from penstock.store import params as p
+from tests.contract.conftest import OpenAgain
+from tests.contract.world import World
+
+
+class Program:
+    """A program with a job, and what it declares about schedules."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.app = App(world.store, clock=world.clock)
+
+        @self.app.job
+        async def cleanup(days: int = 7) -> None: ...
+
+        self.cleanup = cleanup
+        self.all = self.app.schedules
+
+    def declare(self, name: str = "nightly", days: int = 7, **when: Any) -> Program:
+        self.app.schedule(name, job=self.cleanup.bind(days), **({"cron": "0 3 * * *"} | when))
+        return self
+
+    def start(self) -> Schedule:
+        asyncio.run(install(self.world.store, self.app._planned))
+        return self.all.get("nightly")
+
+
+@pytest.fixture
+def program(world: World) -> Program:
+    return Program(world)
+
+
+@pytest.fixture
+def again(world: World) -> Callable[[], Program]:
+    """The next version of the program, or its next start."""
+    return lambda: Program(world)
+
+
+def row(world: World) -> p.ScheduleRow:
+    (found,) = world.store.read_schedules(p.ReadSchedules(("nightly",))).wait().schedules
+    return found
+
+
+# Declarations
+
+
+def test_a_declaration_touches_no_store_until_a_worker_starts(program: Program) -> None:
+    program.declare()
+    assert program.all.list() == []
+    found = program.start()
+    assert (found.status, found.cron, found.type, found.payload) == ("active", "0 3 * * *", "cleanup", {"days": 7})
+    assert (found.declared, found.changed_by) == (True, "declaration")
+    assert found.next_at is not None
+    assert (found.next_at.hour, found.next_at - from_us(program.world.clock.now_us()) < timedelta(days=1)) == (3, True)
+
+
+def test_the_same_declaration_changes_nothing(program: Program, again: Callable[[], Program]) -> None:
+    program.declare().start()
+    before = row(program.world)
+    program.world.clock.advance(86400 * 3)
+    again().declare().start()
+    assert row(program.world) == before
+
+
+def test_what_people_made_of_it_stays(program: Program, again: Callable[[], Program]) -> None:
+    program.declare().start()
+    program.all.pause("nightly")
+    program.all.reschedule("nightly", cron="0 4 * * *", job=program.cleanup.bind(1))
+    found = again().declare().start()
+    assert (found.status, found.cron, found.payload, found.changed_by) == ("paused", "0 4 * * *", {"days": 1}, "client")
+
+
+def test_one_that_was_removed_stays_so_until_it_is_resumed(program: Program, again: Callable[[], Program]) -> None:
+    program.declare().start()
+    program.all.remove("nightly", by="ann")
+    assert again().declare().start().status == "removed"
+    assert program.all.list() == []
+    assert [one.name for one in program.all.list(removed=True)] == ["nightly"]
+    for act in (program.all.pause, program.all.remove, program.all.run):
+        with pytest.raises(UnknownSchedule, match=r"was removed by ann; bring it back with resume\(\)"):
+            act("nightly")
+    with pytest.raises(ConfigError, match="was removed and is remembered"):
+        program.all.add("nightly", job=program.cleanup.bind(), every="1h")
+    assert program.all.resume("nightly") is True
+    assert again().declare().start().status == "active"
+
+
+def test_a_declaration_that_changed_is_taken_over(
+    program: Program, again: Callable[[], Program], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    program.declare().start()
+    program.all.reschedule("nightly", cron="0 4 * * *")
+    found = again().declare(cron="0 5 * * *", days=2).start()
+    assert (found.status, found.cron, found.payload) == ("active", "0 5 * * *", {"days": 2})
+    assert [getattr(record, "event", None) for record in caplog.records] == ["schedule.installed", "schedule.changed"]
+
+
+@pytest.mark.parametrize("act", ["pause", "remove"])
+def test_what_was_stopped_stays_so_also_when_the_declaration_changes(
+    program: Program, again: Callable[[], Program], act: str
+) -> None:
+    program.declare().start()
+    getattr(program.all, act)("nightly")
+    found = again().declare(days=2).start()
+    assert (found.status, found.payload) == ({"pause": "paused", "remove": "removed"}[act], {"days": 2})
+
+
+def test_a_due_tick_stays_due_when_only_the_job_changes(program: Program, again: Callable[[], Program]) -> None:
+    """A deploy at the wrong moment must not swallow it."""
+    program.declare(cron=None, every="1m").start()
+    due = row(program.world).next_at
+    program.world.clock.advance(61)
+    again().declare(cron=None, every="1m", days=2).start()
+    assert row(program.world).next_at == due
+    again().declare(cron=None, every="2m", days=2).start()
+    assert row(program.world).next_at == program.world.clock.now_us() + 120_000_000
+
+
+def test_one_that_a_person_added_before_is_taken_over(program: Program) -> None:
+    program.all.add("nightly", job=program.cleanup.bind(), every="1h")
+    found = program.declare().start()
+    assert (found.cron, found.every, found.declared) == ("0 3 * * *", None, True)
+
+
+def test_an_end_that_has_passed_does_not_stop_the_program(program: Program) -> None:
+    assert program.declare(end=datetime(2020, 1, 1, tzinfo=UTC)).start().status == "finished"
+
+
+def test_many_programs_that_start_at_once_install_one(world: World, open_again: OpenAgain) -> None:
+    programs = [Program(open_again()).declare().declare("other") for _ in range(4)]
+
+    async def main() -> None:
+        await asyncio.gather(*(install(one.world.store, one.app._planned) for one in programs))
+
+    asyncio.run(main())
+    assert [one.name for one in programs[0].all.list()] == ["nightly", "other"]
+
+
+def test_two_declarations_of_one_name_are_an_error(program: Program) -> None:
+    with pytest.raises(ConfigError, match="two schedules are declared as 'nightly'; give one of them another name"):
+        program.declare().declare()
+
+
+def test_an_app_without_its_declaration_leaves_the_schedule(program: Program, again: Callable[[], Program]) -> None:
+    program.declare().start()
+    assert again().start().status == "active"
+
+
+# What people do
+
+
+def test_adding_listing_and_getting(program: Program) -> None:
+    call = program.cleanup.using(queue="night", tenant=Tenant("acme")).bind(3)
+    added = program.all.add("nightly", job=call, cron="30 2 * * mon", tz="Europe/Berlin", limit=5, by="ann",
+                            misfire="skip", grace="5m", end=datetime(2999, 1, 1, tzinfo=UTC))  # fmt: skip
+    assert (added.cron, added.timezone, added.limit, added.queue) == ("30 2 * * MON", "Europe/Berlin", 5, "night")
+    assert (added.misfire, added.grace, added.changed_by, added.declared) == ("skip", 300.0, "ann", False)
+    assert [program.all.get("nightly")] == program.all.list() == [added]
+
+
+def test_removing_one_that_nobody_declares_leaves_nothing(program: Program) -> None:
+    program.all.add("nightly", job=program.cleanup.bind(), every="1h")
+    program.all.remove("nightly")
+    assert program.all.list(removed=True) == []
+    program.all.add("nightly", job=program.cleanup.bind(), every="1h")
+
+
+def test_pausing_and_resuming(program: Program) -> None:
+    program.all.add("nightly", job=program.cleanup.bind(), every="1h")
+    assert [program.all.pause("nightly"), program.all.pause("nightly")] == [True, False]
+    assert (program.all.get("nightly").status, program.all.get("nightly").next_at) == ("paused", None)
+    program.world.clock.advance(5.5 * 3600)
+    assert [program.all.resume("nightly"), program.all.resume("nightly")] == [True, False]
+    next_at = program.all.get("nightly").next_at
+    assert next_at is not None
+    assert next_at - from_us(program.world.clock.now_us()) == timedelta(minutes=30)
+
+
+def test_rescheduling_changes_what_is_given_and_nothing_else(program: Program) -> None:
+    program.all.add("nightly", job=program.cleanup.bind(3), cron="0 3 * * *", tz="Europe/Berlin", limit=9)
+    changed = program.all.reschedule("nightly", cron="0 4 * * *")
+    assert (changed.cron, changed.timezone, changed.limit, changed.payload) == (
+        "0 4 * * *", "Europe/Berlin", 9, {"days": 3},
+    )  # fmt: skip
+    changed = program.all.reschedule("nightly", tz="UTC", limit=None, grace="2m")
+    assert (changed.cron, changed.timezone, changed.limit, changed.grace) == ("0 4 * * *", "UTC", None, 120.0)
+    changed = program.all.reschedule("nightly", every="1h")
+    assert (changed.cron, changed.every) == (None, 3600.0)
+    changed = program.all.reschedule("nightly", start=datetime(2999, 1, 1, tzinfo=UTC))
+    assert changed.next_at == changed.start == datetime(2999, 1, 1, tzinfo=UTC)
+
+
+def test_rescheduling_a_paused_one_leaves_it_paused(program: Program) -> None:
+    program.all.add("nightly", job=program.cleanup.bind(3), every="1h")
+    program.all.pause("nightly")
+    assert program.all.reschedule("nightly", every="2h").status == "paused"
+
+
+def test_the_async_twins_do_the_same(program: Program, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+    async def main() -> None:
+        schedules = program.all
+        added = await schedules.aadd("nightly", job=program.cleanup.bind(), every="1h")
+        assert await schedules.alist() == [added] == [await schedules.aget("nightly")]
+        assert await schedules.apause("nightly")
+        assert await schedules.aresume("nightly")
+        assert (await schedules.areschedule("nightly", every="2h")).every == 7200.0
+        job = await schedules.arun("nightly")
+        assert (await job.aread()).tags == ("schedule:nightly",)
+        with pytest.raises(UsageError, match=r"await alist\(\)"):
+            schedules.list()
+        await schedules.aremove("nightly", by="ann")
+
+    asyncio.run(main())
+    assert program.all.list() == []
+    assert getattr(caplog.records[-1], "event", None) == "schedule.removed"
+
+
+def test_one_that_changes_all_the_time_is_an_error_at_last(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    program.all.add("nightly", job=program.cleanup.bind(), every="1h")
+
+    class Never:
+        def wait(self) -> list[str]:
+            return []
+
+        def __await__(self) -> Any:
+            yield from ()
+            return []
+
+    monkeypatch.setattr(program.world.store, "change_schedules", lambda params: Never())
+    with pytest.raises(StoreBusy, match="changed by others all the time; try again"):
+        program.all.pause("nightly")
+    with pytest.raises(StoreBusy, match="changed by others all the time; start again"):
+        program.declare(days=5).start()
+
+
+# What people get wrong
+
+HOURLY = {"every": "1h"}
+
+
+@pytest.mark.parametrize("act", ["get", "pause", "resume", "remove", "run"])
+def test_unknown_names_are_errors_that_offer_the_nearest(program: Program, act: str) -> None:
+    with pytest.raises(UnknownSchedule, match="there is none yet"):
+        getattr(program.all, act)("nightly")
+    program.all.add("nightly", job=program.cleanup.bind(), every="1h")
+    with pytest.raises(UnknownSchedule, match="no schedule is named 'nigthly' in this store; did you mean 'nightly'"):
+        getattr(program.all, act)("nigthly")
+    with pytest.raises(UnknownSchedule, match="there are: nightly"):
+        getattr(program.all, act)("x")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({}, "Give cron= or every="),
+        ({"corn": "0 3 * * *"}, "corn= is not an option of a schedule; did you mean cron="),
+        ({**HOURLY, "when": 1}, "there are: cron, every"),
+        ({"cron": "0 0 30 2 *"}, "never fires"),
+        ({"cron": "0 3 * * *", "tz": "Berlin"}, "did you mean 'Europe/Berlin'"),
+        ({**HOURLY, "misfire": "never"}, "misfire='never' does not exist: 'once' makes one job"),
+        ({**HOURLY, "grace": "soon"}, "grace='soon' is not a duration"),
+        ({**HOURLY, "limit": 0}, "limit=0 is not possible"),
+        ({**HOURLY, "limit": True}, "limit=True is not possible"),
+        ({**HOURLY, "end": datetime(2020, 1, 1, tzinfo=UTC)}, "would never fire: .* before its end, 2020-01-01"),
+        ({**HOURLY, "start": datetime(2999, 1, 2, tzinfo=UTC), "end": datetime(2999, 1, 1, tzinfo=UTC)},
+         "is before start="),
+    ],
+)  # fmt: skip
+def test_wrong_times_are_told_at_once(program: Program, wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        program.all.add("nightly", job=program.cleanup.bind(), **wrong)
+    assert program.all.list() == []
+
+
+def test_wrong_jobs_and_names_are_told_at_once(program: Program) -> None:
+    wrong = {
+        "leave id= out": program.cleanup.using(id="0b0f8b7c-9a36-4d5b-8f5e-1f2a3b4c5d6e").bind(),
+        "leave at= out": program.cleanup.using(at=datetime(2999, 1, 1, tzinfo=UTC)).bind(),
+        "adds a tag of its own": program.cleanup.using(tags=[f"t{number}" for number in range(50)]).bind(),
+    }
+    for told, call in wrong.items():
+        with pytest.raises(ConfigError, match=told):
+            program.app.schedule("nightly", job=call, every="1h")
+    with pytest.raises(UsageError, match=r"write job=cleanup.bind\(…\)"):
+        program.app.schedule("nightly", job=program.cleanup, every="1h")  # type: ignore[arg-type]
+    for name in ("", "two words", "x" * 195):
+        with pytest.raises(ConfigError, match="schedule="):
+            program.app.schedule(name, job=program.cleanup.bind(), every="1h")
+
+
+def test_a_second_one_of_a_name_and_a_change_of_nothing(program: Program) -> None:
+    program.all.add("nightly", job=program.cleanup.bind(), every="1h")
+    with pytest.raises(ConfigError, match=r"there is a schedule 'nightly' already; change it with reschedule\(\)"):
+        program.all.add("nightly", job=program.cleanup.bind(), every="2h")
+    with pytest.raises(ConfigError, match="what is to be changed of 'nightly'"):
+        program.all.reschedule("nightly")
+    with pytest.raises(ConfigError, match="would never fire"):
+        program.all.reschedule("nightly", end=datetime(2020, 1, 1, tzinfo=UTC))
