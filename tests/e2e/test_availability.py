@@ -114,11 +114,13 @@ def test_what_waits_too_long_expires_while_all_are_busy(app: App, processes: Pro
 # Who leads
 
 
-def leading(*workers: Process) -> Process:
-    """The one that has led last."""
-    until(lambda: any(worker.printed("leads, term") for worker in workers), "one leads")
-    terms = {worker: int(lines[-1].split()[-1]) for worker in workers if (lines := worker.printed("leads, term"))}
-    return max(terms, key=lambda worker: terms[worker])
+def terms_led(worker: Process) -> list[int]:
+    """Those that it has had so far: one that a busy machine holds up may lose the lead and win it again."""
+    return [int(line.split()[-1]) for line in worker.printed(" leads, term ") if "no longer" not in line]
+
+
+def await_lead(worker: Process, after: Process) -> None:
+    until(lambda: max(terms_led(worker), default=0) > max(terms_led(after)), "another leads, in a later term")
 
 
 def test_when_the_leader_is_killed_another_takes_over_and_recovers_its_jobs(
@@ -134,34 +136,35 @@ def test_when_the_leader_is_killed_another_takes_over_and_recovers_its_jobs(
         return attempt
     """
     first = processes.worker(gated, **BRISK)
-    assert leading(first) is first
+    first.wait_for(" leads, term 1")
     job = app.enqueue("gated", {"gate": gate})
     first.wait_for("begun 1")
     second = processes.worker(TASK + gated, **BRISK)
     first.send(signal.SIGKILL)
     first.wait()
     assert job.result(timeout=30) == 2
-    second.wait_for("leads, term 2")
+    await_lead(second, after=first)
     second.wait_for("recovered 1 jobs of lost workers")
 
 
 def test_a_leader_that_was_stopped_for_a_while_leads_no_more(app: App, processes: Processes) -> None:
     first = processes.worker(TASK, **BRISK)
-    assert leading(first) is first
+    first.wait_for(" leads, term 1")
     second = processes.worker(TASK, **BRISK)
     first.freeze(app)
-    second.wait_for("leads, term 2")
+    await_lead(second, after=first)
     first.send(signal.SIGCONT)
-    first.wait_for("no longer leads, term 1")
+    first.wait_for(f"no longer leads, term {terms_led(first)[-1]}")
     jobs = [app.enqueue("task") for _ in range(5)]
     assert [job.result(timeout=30) for job in jobs] == ["done"] * 5
-    assert not first.printed("leads, term 3")
+    terms = terms_led(first) + terms_led(second)
+    assert len(set(terms)) == len(terms)
 
 
 def test_a_leader_that_stops_in_order_leaves_the_lead_to_the_next(app: App, processes: Processes) -> None:
     settings = {**BRISK, "leader_lease": 3600}
     first = processes.worker(TASK, **settings)
-    assert leading(first) is first
+    first.wait_for(" leads, term 1")
     first.stop()
     second = processes.worker(TASK, **settings)
-    second.wait_for("leads, term 2")
+    second.wait_for(" leads, term 2")
