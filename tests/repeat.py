@@ -10,7 +10,7 @@ import argparse
 import sys
 import time
 
-from tests.side_by_side import INTERRUPTED, LOOK_SECONDS, Part, say, start, stop
+from tests.side_by_side import INTERRUPTED, LOOK_SECONDS, Part, hear_interrupts, say, start, stop
 
 PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
 PARTS = [[*PYTEST, "tests/contract"], [*PYTEST, "tests/e2e", "tests/chaos"]]
@@ -22,6 +22,7 @@ def main(arguments: list[str] | None = None, parts: list[list[str]] = PARTS) -> 
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=MINUTES_MAX)
     options = parser.parse_args(arguments)
+    hear_interrupts()
     end = time.monotonic() + options.minutes * 60
     green = 0
     for number in range(1, options.rounds + 1):

@@ -66,6 +66,11 @@ def stop(parts: Iterable[Part]) -> None:
         part.output.close()
 
 
+def hear_interrupts() -> None:
+    """Also when a shell's `&` has made this process deaf to SIGINT: what it starts would be deaf too, and fail."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def say(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
@@ -83,6 +88,7 @@ def main(commands: dict[str, list[str]] | None = None) -> int:
     waiting = list((commands or {"types": TYPES, **whole()}).items())
     running: list[Part] = []
     worst = 0
+    hear_interrupts()
     try:
         while waiting or running:
             while waiting and len(running) < AT_ONCE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import pytest
@@ -27,6 +28,15 @@ def test_a_part_that_fails_tells_everything_and_the_others_go_on(capsys: pytest.
     told = capsys.readouterr().out
     assert "a test failed" in told
     assert "good: 5 passed in 2 s" in told
+
+
+def test_what_it_starts_hears_ctrl_c_also_when_a_shell_made_it_deaf(capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert main({"ears": python("import signal; print(signal.getsignal(signal.SIGINT))")}) == 0
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "default_int_handler" in capsys.readouterr().out
 
 
 def test_no_folder_is_run_twice_or_left_out() -> None:
