@@ -7,6 +7,7 @@ a state but an event: it ends the connections of the moment.
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any, Self
 from tests.postgres.private import HOST, free_port
 
 CHUNK = 65536
+BACKLOG = 100
 SECONDS = 30.0
 
 
@@ -44,7 +46,8 @@ class Proxy:
         self._target = (target_host, target_port)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
-        self._listener: asyncio.Server | None = None
+        self._listener: socket.socket | None = None
+        self._taken: set[asyncio.Task[None]] = set()
         self._links: set[Link] = set()
         self._fault = Fault()
         self._flowing = asyncio.Event()
@@ -58,7 +61,7 @@ class Proxy:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.refuse()
+        self._do(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(SECONDS)
         self._loop.close()
@@ -106,7 +109,7 @@ class Proxy:
     async def _set(self, fault: Fault) -> None:
         self._fault = fault
         self._dropped.clear()
-        await self._set_listening(not fault.refusing)
+        self._set_listening(not fault.refusing)
         if fault == Fault():
             await self._cut([link for link in self._links if link.torn])
         if fault.refusing:
@@ -116,12 +119,31 @@ class Proxy:
         else:
             self._flowing.clear()
 
-    async def _set_listening(self, listening: bool) -> None:
+    async def _end(self) -> None:
+        """Refuse, and see off the connections that were just taken too."""
+        await self._set(Fault(refusing=True))
+        await asyncio.gather(*self._taken)
+        await asyncio.sleep(0)  # Sockets close in the next round of the loop.
+
+    def _set_listening(self, listening: bool) -> None:
+        """Not by asyncio's own server: one that closes while it takes a connection forgets to close that."""
         if listening and self._listener is None:
-            self._listener = await asyncio.start_server(self._serve, self.host, self.port, reuse_address=True)
+            self._listener = socket.create_server((self.host, self.port), backlog=BACKLOG)
+            self._listener.setblocking(False)
+            self._loop.add_reader(self._listener, self._take, self._listener)
         elif not listening and self._listener is not None:
+            self._loop.remove_reader(self._listener)
             self._listener.close()
             self._listener = None
+
+    def _take(self, listener: socket.socket) -> None:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return  # The client has gone again.
+        task = self._loop.create_task(self._serve(connection))
+        self._taken.add(task)
+        task.add_done_callback(self._taken.discard)
 
     async def _cut(self, links: list[Link]) -> None:
         for link in links:
@@ -129,13 +151,16 @@ class Proxy:
         await asyncio.gather(*(link.task for link in links), return_exceptions=True)
         await asyncio.sleep(0)  # Sockets close in the next round of the loop.
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, connection: socket.socket) -> None:
         """One connection of a client, from its beginning to its end."""
+        reader, writer = await asyncio.open_connection(sock=connection)
         task = asyncio.current_task()
         assert task
         link = Link(task)
         self._links.add(link)
         try:
+            if self._fault.refusing:
+                return  # It was being taken when the fault began.
             await self._flowing.wait()
             answers, questions = await asyncio.open_connection(*self._target)
             try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import socket
 import socketserver
 import threading
@@ -202,3 +204,19 @@ def test_a_delay_counts_in_each_direction(proxy: Proxy, connect: Connect) -> Non
 def test_a_target_that_is_not_there_ends_the_connection(proxy: Proxy, echo: Echo) -> None:
     with Proxy(1) as nowhere, socket.create_connection((nowhere.host, nowhere.port), timeout=SECONDS) as client:
         assert has_ended(client)
+
+
+def test_it_leaves_nothing_open_of_those_that_came_as_it_ended(echo: Echo) -> None:
+    """What it left open would be a warning, and so a failure of this test or of one that has nothing to do with it."""
+    for _ in range(20):
+        proxy = Proxy(echo.port)
+        held = threading.Event()
+        with proxy:
+            proxy._loop.call_soon_threadsafe(held.wait, SECONDS)
+            clients = [socket.create_connection((proxy.host, proxy.port), timeout=SECONDS) for _ in range(5)]
+            threading.Timer(0.01, held.set).start()
+        for client in clients:
+            with client, contextlib.suppress(ConnectionError):
+                assert client.recv(1) == b""
+        del proxy
+        gc.collect()
