@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from penstock.store.postgres.statements import numbered
 from penstock.store.postgres.steps import Rows
 from penstock.store.postgres.wire import ENCODERS, Wire
+from tests.postgres.private import HOST
 from tests.postgres.server import shared
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
@@ -89,3 +92,70 @@ def test_a_statement_is_prepared_once(conn: psycopg.Connection[Any]) -> None:
     for number in range(3):
         assert ask(conn, wire, "SELECT %(one)s::bigint", number) == [(number,)]
     assert conn.execute("SELECT statement FROM pg_prepared_statements").fetchall() == [("SELECT $1::bigint",)]
+
+
+# A backend that is ended between its answer and its commit
+
+SYNC, FLUSH = b"S\0\0\0\4", b"H\0\0\0\4"
+"""What a client says last of a statement, which commits it, and what only asks for the answer."""
+
+
+class Between:
+    """The network to the server. Once it is `holding`, it does not let a statement be committed."""
+
+    def __init__(self) -> None:
+        self.holding = False
+        self.answered = threading.Event()
+        self._listener = socket.create_server((HOST, 0))
+        self.port = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        self._listener.close()
+
+    def _serve(self) -> None:
+        client, _ = self._listener.accept()
+        with client, socket.create_connection((HOST, shared(18).port)) as server:
+            back = threading.Thread(target=self._answer, args=(server, client))
+            back.start()
+            while data := client.recv(65536):
+                server.sendall(data.replace(SYNC, FLUSH) if self.holding else data)
+            server.shutdown(socket.SHUT_WR)
+            back.join()
+
+    def _answer(self, server: socket.socket, client: socket.socket) -> None:
+        while data := server.recv(65536):
+            client.sendall(data)
+            if self.holding:
+                self.answered.set()
+        client.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("prepare", [True, False], ids=["prepared", "sent whole"])
+def test_an_answer_before_the_end_of_the_backend_is_not_taken_for_done(prepare: bool) -> None:
+    with (
+        Between() as between,
+        psycopg.connect(shared(18).url(), port=between.port, sslmode="disable", autocommit=True) as conn,
+    ):
+        wire = Wire(conn)
+        wire.prepare = prepare
+        assert ask(conn, wire, "SELECT %(one)s::integer", 1) == [(1,)]
+        pid = conn.info.backend_pid
+        between.holding = True
+
+        def end() -> None:
+            assert between.answered.wait(30)
+            shared(18).execute("SELECT pg_terminate_backend(%s)", pid)
+
+        ending = threading.Thread(target=end)
+        ending.start()
+        with pytest.raises(psycopg.OperationalError, match="administrator command") as caught:
+            ask(conn, wire, "SELECT %(one)s::integer", 2)
+        ending.join()
+        assert caught.value.sqlstate is None  # With a state it would count as not done.
+        assert conn.closed

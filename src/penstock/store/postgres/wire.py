@@ -13,7 +13,7 @@ from struct import Struct, pack
 from typing import Any, NamedTuple
 
 import psycopg
-from psycopg import DataError, generators
+from psycopg import DataError, OperationalError, generators
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, Format
@@ -62,11 +62,16 @@ class Wire:
         return name
 
     def _result(self) -> Generator[Any, Any, PGresult]:
-        result: PGresult
-        [result] = yield from generators.execute(self._pgconn)
-        if result.status not in _ANSWERED:
-            raise error_from_result(result)
-        return result
+        """A backend that is ended between its answer and its commit gives both, the answer and the error: nobody can
+        know then what became of the statement. As with a connection that is lost, the error has no state."""
+        results: list[PGresult] = yield from generators.execute(self._pgconn)
+        if not results:
+            raise OperationalError("the server has hung up")
+        if results[0].status not in _ANSWERED:
+            raise error_from_result(results[0])
+        if len(results) > 1:
+            raise OperationalError(f"the server has hung up: {error_from_result(results[1])}")
+        return results[0]
 
     def _rows(self, result: PGresult) -> Rows:
         if not result.ntuples:
