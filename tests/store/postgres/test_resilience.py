@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Unique
+from penstock import Tenant, Unique
 from penstock.domain.errors import EnqueueUncertain, StoreError, StoreUnavailable
 from penstock.store import params as p
 from penstock.store.postgres import link, looped
@@ -193,6 +193,29 @@ def test_what_a_claim_took_without_being_able_to_say_so_is_given_back(far: Place
 
     asyncio.run(story())
     assert far.counts == {"waiting": 0, "lease": 0, "outcome": 6, "job": 6}
+
+
+def test_what_the_worker_knows_of_is_not_given_back_in_whatever_order_it_came(far: Place, proxy: Proxy) -> None:
+    near = far.open()
+    store = far.app.store
+
+    async def story() -> None:
+        session = await store.register_worker(register(far))
+        for tenant, count in (("a", 10), ("b", 5)):
+            for number in range(count):
+                await near.aenqueue("note", {"number": number}, tenant=Tenant(tenant))
+        held = (await store.claim_jobs(p.ClaimJobs(session, 5))).jobs
+        assert held[-1].token < max(claim.token for claim in held), "the newest token is not the last"
+        await asyncio.to_thread(proxy.drop_answers)
+        with pytest.raises(StoreUnavailable):
+            await within(store.claim_jobs(p.ClaimJobs(session, 5)))
+        await asyncio.to_thread(proxy.heal)
+        others = (await store.claim_jobs(p.ClaimJobs(session, 10))).jobs
+        assert not {claim.id for claim in held} & {claim.id for claim in others}
+        done = [p.Completed(claim.token, 1) for claim in (*held, *others)]
+        assert await store.finish_jobs(p.FinishJobs(completed=done)) == []
+
+    asyncio.run(story())
 
 
 def test_claims_at_once_of_one_worker_do_not_hide_what_one_of_them_lost(far: Place, proxy: Proxy) -> None:

@@ -116,7 +116,7 @@ class ClaimCall:
 
         # Settled while the connection for claims is held: no other claim of this worker is under way.
         claimed = await self._store.looped().run(self._operation(), Role.CLAIM, lost, settle)
-        wiring.claimed(session, [job.token for job in claimed.jobs[-1:]])
+        wiring.claimed(session, [job.token for job in claimed.jobs])
         return claimed
 
 

@@ -116,9 +116,10 @@ class Wiring:
         known.backend = None if link.pooled or link.usable() else (link.pid, str(link.begun))
 
     def claimed(self, session: int, tokens: list[int]) -> None:
+        """The worker knows of these, in whatever order they came: tenants take turns."""
         if tokens:
             known = self.doubts.setdefault(session, Doubt())
-            known.newest = max(known.newest, tokens[-1])
+            known.newest = max(known.newest, *tokens)
 
 
 @dataclass
