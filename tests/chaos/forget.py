@@ -16,6 +16,7 @@ from tests.checker.events import (
     Event,
     FinishAsked,
     RunNoted,
+    ScheduleAsked,
     TakenTold,
     TokensAsked,
     WorkflowAsked,
@@ -34,7 +35,7 @@ def _without(events: list[Event], ids: frozenset[str]) -> Iterator[Event]:
             if event.id not in ids:
                 yield event
         elif isinstance(event, EnqueueAsked | ClaimTold):
-            yield replace(event, jobs=tuple(job for job in event.jobs if job.id not in ids))
+            yield replace(event, jobs=_unlisted(event.jobs, ids))
         elif isinstance(event, EnqueueTold):
             kept = [index for index, id in enumerate(event.ids) if id not in ids]
             yield replace(
@@ -50,6 +51,9 @@ def _without(events: list[Event], ids: frozenset[str]) -> Iterator[Event]:
             )
         elif isinstance(event, EnqueueWorkflowAsked):
             yield replace(event, workflow=_left(event.workflow, ids))
+        elif isinstance(event, ScheduleAsked):
+            changes = [replace(one, jobs=_unlisted(one.jobs, ids)) for one in event.changes]
+            yield replace(event, changes=tuple(changes))
         elif isinstance(event, TakenTold):
             yield replace(event, jobs=tuple(id for id in event.jobs if id not in ids))
         elif isinstance(event, TokensAsked):
@@ -60,10 +64,14 @@ def _without(events: list[Event], ids: frozenset[str]) -> Iterator[Event]:
 
 def _left(workflow: WorkflowAsked, ids: frozenset[str]) -> WorkflowAsked:
     """As if it had been planned without them."""
-    steps = [replace(step, jobs=tuple(job for job in step.jobs if job.id not in ids)) for step in workflow.steps]
+    steps = [replace(step, jobs=_unlisted(step.jobs, ids)) for step in workflow.steps]
     undo = workflow.compensate
     return replace(workflow, steps=tuple(steps), compensate=None if undo is None or undo.id in ids else undo)
 
 
 def _others(ends: tuple[Any, ...], tokens: set[int]) -> tuple[Any, ...]:
     return tuple(end for end in ends if end.token not in tokens)
+
+
+def _unlisted(jobs: tuple[Any, ...], ids: frozenset[str]) -> tuple[Any, ...]:
+    return tuple(job for job in jobs if job.id not in ids)

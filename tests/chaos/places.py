@@ -25,8 +25,11 @@ class Place(Protocol):
     engine: EngineName
     effects: str
     orders: str
+    taking: str
+    """A statement that deletes the lease of the job :id, if it has one, and returns a row then."""
+
     deletion: list[str]
-    """Statements that delete all of the job :id, as a person would by hand."""
+    """Statements that delete all else of that job, as a person would by hand."""
 
     def address(self, port: int | None = None, **options: str) -> str:
         """Of the store; on a server, by way of another port if there is something between."""
@@ -51,7 +54,8 @@ class SqlitePlace:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "jobs.db"
         job = "(SELECT seq FROM penstock_job WHERE id = :id)"
-        pointers = ("ready", "scheduled", "lease", "outcome", "history")
+        self.taking = f"DELETE FROM penstock_lease WHERE seq = {job} RETURNING seq"
+        pointers = ("ready", "scheduled", "outcome", "history")
         self.deletion = [f"DELETE FROM penstock_{table} WHERE seq = {job}" for table in pointers]
         self.deletion += ["DELETE FROM penstock_job WHERE id = :id"]
 
@@ -92,7 +96,8 @@ class PostgresPlace:
         self.schema = f"chaos_{uuid.uuid4().hex}"
         self.effects = f"{self.schema}.effects"
         self.orders = f"{self.schema}.orders"
-        tables = ("waiting", "lease", "outcome", "history", "job")
+        self.taking = f"DELETE FROM {self.schema}.lease WHERE id = CAST(:id AS uuid) RETURNING id"
+        tables = ("waiting", "outcome", "history", "job")
         self.deletion = [f"DELETE FROM {self.schema}.{table} WHERE id = CAST(:id AS uuid)" for table in tables]
 
     def address(self, port: int | None = None, **options: str) -> str:

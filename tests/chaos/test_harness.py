@@ -46,6 +46,8 @@ from tests.checker.events import (
     JobAsked,
     JobClaimed,
     LostTold,
+    ScheduleAsked,
+    ScheduleChanged,
     Success,
 )
 
@@ -131,11 +133,14 @@ def test_a_deleted_job_is_forgotten_whole() -> None:
         at=1, process="c", op="enqueue", phase="invoke", call=1, jobs=(JobAsked(id="a"), JobAsked(id="b"))
     )
     told = EnqueueTold(at=2, process="c", op="enqueue", phase="ok", call=1, created=(True, False), ids=("a", "b"))
-    left = forget([asked, told, claimed(3, "w", 1), *finished(4, "w", 1, ())], {"a"})
+    ticks = (ScheduleChanged("s", (JobAsked(id="a"), JobAsked(id="b"))), ScheduleChanged("t", (JobAsked(id="a"),)))
+    fired = ScheduleAsked(at=5, process="w", op="schedule", phase="invoke", call=2, changes=ticks, term=1)
+    left = forget([asked, told, claimed(3, "w", 1), *finished(4, "w", 1, ()), fired], {"a"})
     assert left[0] == replace(asked, jobs=(JobAsked(id="b"),))
     assert left[1] == replace(told, created=(False,), ids=("b",))
     assert left[2] == replace(claimed(3, "w", 1), jobs=())
     assert left[3] == replace(finished(4, "w", 1, ())[0], completed=())
+    assert left[-1] == replace(fired, changes=(ScheduleChanged("s", (JobAsked(id="b"),)), ScheduleChanged("t")))
 
 
 def test_the_verdict_counts_what_matters() -> None:

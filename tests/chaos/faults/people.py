@@ -53,6 +53,8 @@ def deleted_while_running(stage: Stage) -> None:
         id = some_job(stage, ACTIVE)
         if id is not None:
             with stage.store.transaction() as tx:
+                if not tx.execute(stage.place.taking, {"id": id}):
+                    return  # It has ended meanwhile, and what it led to is there.
                 for statement in stage.place.deletion:
                     tx.execute(statement, {"id": id})
             removed.add(id)
