@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import ModuleType
 
+import msgspec
 import pytest
 
 from penstock.domain.errors import AlreadyRetried, StoreBusy, UnknownJob
+from penstock.domain.gates import Gate
 from penstock.domain.job import Event, State
-from penstock.domain.options import Unique
+from penstock.domain.options import Tenant, Unique
 from penstock.store.params import Cancelled, DeadFilter, PurgeDead, RetryDead
+from penstock.store.postgres import gates, turns
+from penstock.store.postgres.steps import Rows, Steps, run
 from tests.store.postgres.rivals import RivalWorld, emptied_world
 
 CLAIM = """
@@ -66,6 +71,52 @@ def test_a_cancel_that_waited_for_a_claim_that_failed_cancels_at_once(world: Riv
         rival.rollback()
         assert cancelled.result(30) == Cancelled(State.PENDING, State.CANCELLED)
     assert pointers(world) == ["outcome"]
+
+
+@pytest.fixture
+def cancel_before(world: RivalWorld, monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType, str], list[Cancelled]]:
+    """A person cancels everything in the midst of a claim: before this statement of it."""
+
+    def prepare(module: ModuleType, statement: str) -> list[Cancelled]:
+        cancelled: list[Cancelled] = []
+
+        def cancel_and_run(name: str, **parameters: object) -> Steps[Rows]:
+            if name == statement and not cancelled:
+                cancelled.extend(world.cancel(job_id) for (job_id,) in world.rows("SELECT id::text FROM lease"))
+            return (yield from run(name, **parameters))
+
+        monkeypatch.setattr(module, "run", cancel_and_run)
+        return cancelled
+
+    return prepare
+
+
+def test_what_makes_room_for_other_tenants_and_is_cancelled_meanwhile_ends(
+    world: RivalWorld, session: int, cancel_before: Callable[[ModuleType, str], list[Cancelled]]
+) -> None:
+    many = world.add_many(3, tenant=Tenant("a"))
+    world.clock.advance(1)
+    world.add_many(3, tenant=Tenant("b"))
+    cancelled = cancel_before(turns, "give_back")
+    told = [claim.id for claim in world.claim(session, 2)]
+    assert cancelled == [Cancelled(State.CLAIMED, State.CLAIMED)] * 3
+    assert [world.state(job) for job in told] == [State.CLAIMED, State.CLAIMED]
+    [made_room] = [job for job in many[:2] if job not in told]
+    assert (world.state(made_room), world.events(made_room)) == (State.CANCELLED, ["cancel"])
+    assert made_room not in [claim.id for claim in world.claim(session, 10)]
+
+
+def test_what_is_held_up_by_a_limit_and_is_cancelled_meanwhile_ends(
+    world: RivalWorld, session: int, cancel_before: Callable[[ModuleType, str], list[Cancelled]]
+) -> None:
+    line = (Gate("key:a", 1, None, "key:a", ordered=True),)
+    jobs = [world.enqueue(msgspec.structs.replace(world.new_job(), gates=line))[0].id for _ in range(3)]
+    cancelled = cancel_before(gates, "admit")
+    told = [claim.id for _ in range(2) for claim in world.claim(session, 2)]
+    assert cancelled == [Cancelled(State.CLAIMED, State.CLAIMED)] * 2
+    assert [world.state(job) for job in jobs[:2]] == [State.CANCELLED, State.CANCELLED]
+    assert [world.events(job) for job in jobs[:2]] == [["cancel"], ["cancel"]]
+    assert told == [jobs[2]], "the next in line has its turn"
 
 
 def test_a_cancel_that_comes_second_to_a_completion_changes_nothing(world: RivalWorld, session: int) -> None:

@@ -16,6 +16,7 @@ from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Room
 from penstock.store.endings import AVOID_US, refuse_claim
 from penstock.store.gating import any_limited, rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
+from penstock.store.postgres.finish import end_cancelled
 from penstock.store.postgres.gates import admit_steps
 from penstock.store.postgres.seen import Eligible, Lane, Seen, claims_of
 from penstock.store.postgres.steps import SEEN, Steps, run, value
@@ -52,7 +53,9 @@ def _admitted(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cla
     passed: list[Claim] = []
     while any_limited(jobs):
         rest = rest_of(claim, passed)
-        admitted, back = yield from admit_steps(jobs, rest.limit if rest.at_once is None else rest.at_once)
+        admitted, back, cancelled = yield from admit_steps(jobs, rest.limit if rest.at_once is None else rest.at_once)
+        if cancelled:
+            yield from end_cancelled(cancelled)
         passed += admitted
         seen.turns.note(admitted)
         seen.wake_at = yield from value("next_wake")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from penstock.store import workflows
-from penstock.store.endings import Ending, ending_of
-from penstock.store.params import Completed, FinishJobs, History, SaveProgress, StartJobs
+from penstock.store.endings import Ending, ending_of, ending_unheard
+from penstock.store.params import Claim, Completed, FinishJobs, History, SaveProgress, StartJobs
 from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.steps import Steps, run
 from penstock.store.postgres.workflows import carry_out
@@ -92,6 +92,14 @@ def end_attempts(endings: Sequence[Ending], history: History, own: bool = True) 
         unused = [end.token for end in endings if end.give_back and end.started_at is None]
         yield from run("release_holds", tokens=[end.token for end in endings], unused=unused)
     return _missing([end.token for end in endings], found)
+
+
+def end_cancelled(jobs: Sequence[Claim]) -> Steps[None]:
+    """A person has cancelled these while a claim was at it: its worker is not told of them, and they end."""
+    yield from end_attempts([ending_unheard(job.token) for job in jobs], "default")
+    limited = [job.id for job in jobs if job.gates]
+    if limited:
+        yield from run("leave_line", ids=limited)
 
 
 def start_steps(start: StartJobs) -> Steps[list[int]]:

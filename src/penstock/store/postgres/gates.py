@@ -29,17 +29,18 @@ def encode_gates(gates: Sequence[Gate]) -> str:
     return msgspec.json.encode(gates).decode()
 
 
-def admit_steps(claims: Sequence[p.Claim], free: int) -> Steps[tuple[list[p.Claim], bool]]:
-    """Those that may begin, and whether some went back because they are more than the worker can begin at once."""
+def admit_steps(claims: Sequence[p.Claim], free: int) -> Steps[tuple[list[p.Claim], bool, list[p.Claim]]]:
+    """Those that may begin, whether some went back because they are more than the worker can begin at once, and those
+    that a person has cancelled."""
     gated = [claim.token for claim in claims if claim.gates]
-    [(passed, back, at)] = yield from run("admit", tokens=gated, free=max(0, free))
+    [(passed, back, at, stopped)] = yield from run("admit", tokens=gated, free=max(0, free))
     allowed = set(passed)
     admitted = [
         msgspec.structs.replace(claim, passed_at=at) if claim.gates else claim
         for claim in claims
         if not claim.gates or claim.token in allowed
     ]
-    return admitted, bool(back)
+    return admitted, bool(back), [claim for claim in claims if claim.token in stopped]
 
 
 def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:

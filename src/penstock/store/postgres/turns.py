@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.store.endings import AVOID_US
 from penstock.store.params import Claim, ClaimJobs
+from penstock.store.postgres.finish import end_cancelled
 from penstock.store.postgres.seen import Seen, claims_of
 from penstock.store.postgres.steps import Steps, run
 from penstock.store.turns import Share, shares_of
@@ -16,7 +17,7 @@ def turn_steps(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cl
     """As many jobs, with the tenants in turn."""
     eligible = seen.eligible(claim)
     settled: list[Claim | None] = list(jobs)
-    back: list[int] = []
+    back: list[Claim] = []
     for share in shares_of(seen.turns, claim, jobs, eligible.counted):
         lanes = eligible.alike.get((share.kind, share.priority), [])
         wanted = share.wanted((yield from _waiting(seen, share, lanes)))
@@ -24,9 +25,11 @@ def turn_steps(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cl
             found = yield from _take(seen, claim.session, lanes, wanted)
             more = share.took(wanted, found)
             wanted = share.wanted((yield from _waiting(seen, share, lanes))) if more else {}
-        back += [job.token for job in share.settle(settled)]
+        back += share.settle(settled)
     if back:
-        yield from run("give_back", tokens=back)
+        returned = {token for (token,) in (yield from run("give_back", tokens=[job.token for job in back]))}
+        if len(returned) < len(back):
+            yield from end_cancelled([job for job in back if job.token not in returned])
     return [job for job in settled if job is not None]
 
 
