@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from penstock import App, State
 from penstock.cli.bench import parts, place, raw
 from penstock.cli.bench.jobs import WARM
 from penstock.cli.bench.raw import RawSqlite
-from penstock.cli.bench.workers import children, drain_seconds
+from penstock.cli.bench.workers import children, deaf_to_interrupts, drain_seconds
 from penstock.domain.errors import PenstockError
 from tests.cli.conftest import DEADLINE_SECONDS, Call, read_terminal
 
@@ -202,6 +203,18 @@ def test_an_interrupt_ends_all_processes_without_a_word_and_leaves_nothing(tmp_p
     assert process.wait(DEADLINE_SECONDS) == 130
     assert "Traceback" not in shown
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_that_another_thread_hears_waits_until_all_processes_are_started() -> None:
+    started: list[str] = []
+    with pytest.raises(KeyboardInterrupt), deaf_to_interrupts():  # noqa: PT012
+        other = threading.Thread(target=signal.raise_signal, args=[signal.SIGINT])
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # It inherits this mask, older threads have it.
+        other.start()
+        other.join()
+        started.append("the last process")
+    assert started == ["the last process"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 # Refusals

@@ -41,12 +41,21 @@ def children(address: str, history: History, count: int, mode: str) -> Iterator[
 
 @contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
-    """Processes that are started here do not hear a Ctrl-C: it is for this process, which ends them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Processes that are started here do not hear a Ctrl-C: it is for this process, which ends them.
+
+    This process hears it when all of them are started. The mask is what they inherit; it does not hold back here what
+    another thread hears, because Python hands that to this one.
+    """
+    heard: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 def begin(started: list[Child]) -> None:
