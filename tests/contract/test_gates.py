@@ -202,6 +202,16 @@ def test_two_numbers_for_one_key_are_an_error_that_names_both(world: World) -> N
     assert len(world.list_ids()) == 1
 
 
+def test_two_numbers_for_one_key_in_one_call_are_refused_too(world: World) -> None:
+    gates = [key("store:7", 1, "store:{store_id}"), key("store:7", 2, "store:{id}")]
+    with pytest.raises(
+        ConfigError,
+        match=r"'store:7' has two limits: 1 at once by 'store:\{store_id\}', and 2 at once by 'store:\{id\}'",
+    ):
+        world.enqueue(*(msgspec.structs.replace(world.new_job(), gates=(gate,)) for gate in gates))
+    assert world.list_ids() == []
+
+
 # In a span of time
 
 

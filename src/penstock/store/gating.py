@@ -38,10 +38,10 @@ class Seen:
     ordered: bool
 
 
-def refuse_two_limits(gates: Mapping[str, Gate], seen: Mapping[str, Seen]) -> None:
+def refuse_two_limits(jobs: Sequence[NewJob], seen: Mapping[str, Seen]) -> None:
     """A key means one thing everywhere: two numbers for it are a mistake in the code."""
-    for name, gate in gates.items():
-        found = seen.get(name)
+    for gate in dict.fromkeys(gate for job in jobs for gate in job.gates):
+        found = seen.get(gate.name)
         if found is None or (
             found.ordered == gate.ordered and (found.fixed or (found.most, found.period) == (gate.most, gate.period))
         ):
@@ -54,7 +54,8 @@ def refuse_two_limits(gates: Mapping[str, Gate], seen: Mapping[str, Seen]) -> No
 
 
 def gates_by_name(jobs: Sequence[NewJob]) -> dict[str, Gate]:
-    return {gate.name: gate for job in jobs for gate in job.gates}
+    """Each as the first of the jobs declares it."""
+    return {gate.name: gate for job in reversed(jobs) for gate in job.gates}
 
 
 def overflow(jobs: Sequence[NewJob], seen: Mapping[str, Seen]) -> dict[str, int]:

@@ -55,7 +55,7 @@ def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:
         if (yield from run("change_gates", gates=given)):
             yield from run("line_up_parked", names=sorted(gates))
     seen = {row[1]: Seen(*row) for row in (yield from run("read_gates", names=sorted(gates)))}
-    refuse_two_limits(gates, seen)
+    refuse_two_limits(jobs, seen)
     if not own:
         return {}
     parked = overflow(jobs, seen)

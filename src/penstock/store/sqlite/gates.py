@@ -149,7 +149,7 @@ def park_new(tx: Tx, jobs: Sequence[p.NewJob]) -> dict[str, int]:
         line_up_parked(tx, list(gates))
         tx.wake = True
     seen = read_gates(tx, gates)
-    refuse_two_limits(gates, seen)
+    refuse_two_limits(jobs, seen)
     return overflow(jobs, seen)
 
 
