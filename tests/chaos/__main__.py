@@ -19,6 +19,7 @@ from tests.chaos.places import ENGINES, EngineName
 from tests.chaos.run import Outcome, run_fault
 from tests.chaos.servers import new_server
 from tests.chaos.sizes import FULL, SHORT, Size
+from tests.side_by_side import INTERRUPTED, hear_interrupts
 
 SEED_MAX = 999_999
 PAPER_WIDTH = 140
@@ -36,11 +37,16 @@ def main(arguments: list[str] | None = None) -> int:
         console.print(f"no fault is called {options.fault!r} on this engine; there are: {_names()}")
         return 2
     console.print(f"{len(runs)} runs of up to {size.jobs} jobs, seed {seed}")
-    outcomes = list(carried_out(console, runs, size, seed))
+    hear_interrupts()
+    outcomes: list[Outcome] = []
+    try:
+        outcomes.extend(carried_out(console, runs, size, seed))
+    except KeyboardInterrupt:
+        console.print(f"interrupted after {len(outcomes)} of {len(runs)} runs")
     print_table(console, outcomes)
     for row, where in ELSEWHERE.items():
         console.print(f"row {row}, {ROWS[row]}: {where}")
-    return int(any(outcome.problem for outcome in outcomes))
+    return INTERRUPTED if len(outcomes) < len(runs) else int(any(outcome.problem for outcome in outcomes))
 
 
 def _options() -> argparse.ArgumentParser:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +14,7 @@ from msgspec.structs import replace
 
 from penstock.domain.job import Job, State
 from penstock.domain.workflows import WorkflowInfo, WorkflowState
+from tests.chaos import __main__ as chaos
 from tests.chaos.actors import Broken
 from tests.chaos.catalogue import Fault
 from tests.chaos.figures import Figures, superseded
@@ -292,3 +295,21 @@ def test_a_workflow_that_the_fault_has_disturbed_must_only_end() -> None:
         check_flows(told(plan, flow="running"), plans, [plan])
     with pytest.raises(Broken, match="is pending"):
         check_flows(told(plan, **{first.id: "pending"}), plans, [plan])
+
+
+def test_an_interrupt_shows_what_has_been_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def one_run(*_: object) -> Iterator[Outcome]:
+        yield Outcome(Fault("f", 1, lambda stage: None, ("sqlite",), (), ()), "sqlite", 1, Figures(jobs=10), 1.0, None)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(chaos, "carried_out", one_run)
+    deaf = signal.signal(signal.SIGINT, signal.SIG_IGN)  # As a shell's `&` leaves it.
+    try:
+        assert chaos.main(["--size", "short", "--engine", "sqlite"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, deaf)
+    shown = capsys.readouterr().out
+    assert "interrupted after 1 of" in shown
+    assert "1 runs, every promise kept; 10 jobs, 0 lost" in shown
