@@ -158,6 +158,10 @@ class Crew:
         for executor in self._executors:
             executor.give_up_all()
 
+    def begin_no_more(self) -> None:
+        for executor in self._executors:
+            executor.begin_no_more()
+
     def release_buffers(self) -> None:
         for executor in self._executors:
             executor.release_buffer()

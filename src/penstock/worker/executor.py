@@ -306,6 +306,10 @@ class Executor:
 
     # Stopping
 
+    def begin_no_more(self) -> None:
+        """What is held and has not begun will be released, and so will what a claim still brings."""
+        self._quota = Quota(0, lambda: None)
+
     def _time_out(self, run: Run) -> None:
         if run.over:
             return

@@ -134,13 +134,19 @@ class Worker:
                 extra=fields("worker.stopping", worker_id=self._settings.worker_id),
             )
             self._asked.set()
-            self._stopping.set()
+            self._take_no_more()
             self._recycled = False
+
+    def _take_no_more(self) -> None:
+        """From this very moment no job begins here, whatever is claimed ahead or on its way."""
+        self._stopping.set()
+        if self._crew is not None:
+            self._crew.begin_no_more()
 
     def _fail(self, error: BaseException) -> None:
         """Something that no waiting will mend: stop, and let run() raise it."""
         self._error = self._error or error
-        self._stopping.set()
+        self._take_no_more()
         self._hurry.set()
 
     def _recycle(self, why: str) -> None:
@@ -149,7 +155,7 @@ class Worker:
             log.info("to be replaced: %s; finishing what runs", why,
                      extra=fields("worker.recycling", worker_id=self._settings.worker_id, reason=why))  # fmt: skip
             self._recycled = True
-            self._stopping.set()
+            self._take_no_more()
 
     def _drain_when_told(self) -> None:
         """An operator's order through the store: stop in order, with as much time as what runs needs."""
@@ -157,7 +163,7 @@ class Worker:
             log.info("told to drain: finishing what runs, then stopping",
                      extra=fields("worker.draining", worker_id=self._settings.worker_id))  # fmt: skip
             self._told_to_drain = True
-            self._stopping.set()
+            self._take_no_more()
 
     def _resize(self, slots: int, crew: Crew) -> None:
         log.info("resized from %d to %d slots", self._slots, slots,
@@ -258,6 +264,8 @@ class Worker:
     async def _work(self, crew: Crew, listener: Listener, heartbeat: Heartbeat) -> None:
         settings = self._settings
         self._crew, self._heartbeat, self._listener = crew, heartbeat, listener
+        if self._stopping.is_set():
+            crew.begin_no_more()
         self._coordinator = self._make_coordinator(heartbeat)
         finishing = self._guard(crew.finisher.run())
         claiming = self._guard(crew.claim())
@@ -381,7 +389,7 @@ class Worker:
     # Draining
 
     async def _drain(self, claiming: asyncio.Task[None], crew: Crew, heartbeat: Heartbeat) -> None:
-        self._stopping.set()
+        self._take_no_more()
         heartbeat.status = "draining"
         claiming.cancel()
         await asyncio.wait({claiming})
