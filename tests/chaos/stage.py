@@ -178,7 +178,9 @@ class Stage(Cast):
         for worker in list(self.workers.values()):
             if worker.paused:
                 self.resume(worker)
-            elif not worker.lives:
+            if worker.ending:
+                worker.wait()  # To be asked once more in its last moment would end it with another code.
+            if not worker.lives:
                 self.again(worker)
         for client in list(self.clients.values()):
             if not client.lives and client.code != 0:

@@ -212,6 +212,22 @@ def test_a_worker_that_ends_by_itself_is_found(tmp_path: Path) -> None:
     assert "worker-1 ended by itself, with code -9" in problem
 
 
+def test_a_worker_that_was_asked_to_stop_has_a_successor_when_all_is_healed(tmp_path: Path) -> None:
+    def stopping(stage: Stage) -> None:
+        """The harm is over while a worker is about to end."""
+        stage.begin()
+        asked = stage.workers[1]
+        asked.wait_started()
+        asked.ending = True
+        asked.send(signal.SIGTERM)
+        stage.heal()
+        assert not asked.lives
+        assert stage.workers[1].lives
+        settle(stage)
+
+    assert run(Fault("stopping", 1, stopping, ("sqlite",), (), ()), tmp_path).problem is None
+
+
 def test_a_plan_that_ends_otherwise_is_found(tmp_path: Path) -> None:
     def wrongly_planned(stage: Stage) -> None:
         """A job that completes was expected to die."""
