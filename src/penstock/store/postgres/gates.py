@@ -33,7 +33,7 @@ def admit_steps(claims: Sequence[p.Claim], free: int) -> Steps[tuple[list[p.Clai
     """Those that may begin, whether some went back because they are more than the worker can begin at once, and those
     that a person has cancelled."""
     gated = [claim.token for claim in claims if claim.gates]
-    [(passed, back, at, stopped)] = yield from run("admit", tokens=gated, free=max(0, free))
+    [(passed, back, at, stopped, _)] = yield from run("admit", tokens=gated, free=max(0, free))
     allowed = set(passed)
     admitted = [
         msgspec.structs.replace(claim, passed_at=at) if claim.gates else claim

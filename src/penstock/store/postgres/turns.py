@@ -27,7 +27,7 @@ def turn_steps(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cl
             wanted = share.wanted((yield from _waiting(seen, share, lanes))) if more else {}
         back += share.settle(settled)
     if back:
-        returned = {token for (token,) in (yield from run("give_back", tokens=[job.token for job in back]))}
+        returned = {token for token, _ in (yield from run("give_back", tokens=[job.token for job in back]))}
         if len(returned) < len(back):
             yield from end_cancelled([job for job in back if job.token not in returned])
     return [job for job in settled if job is not None]
