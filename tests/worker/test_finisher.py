@@ -12,12 +12,12 @@ from penstock.domain.errors import CommitUncertain, StoreBusy, StoreError, Store
 from penstock.store.contract import Store
 from penstock.store.params import Completed, FinishJobs, Unfinished
 from penstock.worker import outage
-from penstock.worker.finisher import Completion, Finisher
+from penstock.worker.finisher import Finisher
 from tests.worker.fakes import Answer, released
 
 
-def success(token: int) -> Completion:
-    return Completion(Completed(token, 0), [], [])
+def success(token: int) -> Completed:
+    return Completed(token, 0)
 
 
 class FinishStore:

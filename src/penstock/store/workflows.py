@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -57,6 +58,7 @@ class Ended(NamedTuple):
 STATES = (WorkflowState.RUNNING, WorkflowState.COMPLETED, WorkflowState.FAILED, WorkflowState.CANCELLED)
 """By their numbers in the store."""
 
+_member = attrgetter("member")
 _specs = msgspec.json.Decoder(list[p.JobSpec]).decode
 _gates = msgspec.json.Decoder(tuple[Gate, ...]).decode
 _job = msgspec.json.Decoder(p.NewJob).decode
@@ -349,7 +351,8 @@ def results(read: p.ReadResults) -> Steps[list[p.StepResult]]:
 
 
 def has_members(finish: p.FinishJobs) -> bool:
-    return any(done.member for done in finish.completed) or any(end.member for end in finish.unfinished)
+    """Asked of every batch, so it is done without a step of the interpreter for each job."""
+    return any(map(_member, finish.completed)) or any(map(_member, finish.unfinished))
 
 
 def members_of(finish: p.FinishJobs) -> list[tuple[int, str]]:

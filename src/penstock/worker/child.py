@@ -152,17 +152,17 @@ class Server:
     def _run(self, claim: Claim, work: Work) -> Run:
         plan = self._plans.get(claim.type)
         if plan is None:
-            plan = self._plans[claim.type] = Plan(_declared(self._registry, claim.type), claim.type, self._app._store)
+            declaration = _declared(self._registry, claim.type)
+            plan = Plan(declaration, claim.type, self._app._store, self._resources, self._finish_in)
+            self._plans[claim.type] = plan
         run = ChildRun(self.wire, claim, plan, work.started_us)
         run.deadline = work.seconds
-        run.resources = self._resources
-        run.complete = self._finish_in
         return run
 
     def _finish_in(self, run: Run, conn: object, result: Any) -> Call[list[int]]:
         """The completion in a transaction of the handler's, on a store of this process."""
-        params = completion_of(run, result, self._app.client).alone(self._start.history, conn)
-        call: Call[list[int]] = self._app._store.finish_jobs(params)
+        done, attached = completion_of(run, result, self._app.client)
+        call: Call[list[int]] = self._app._store.finish_jobs(attached.finish(done, self._start.history, conn))
         return call
 
     def _call(self, unit: Unit) -> Outcome:

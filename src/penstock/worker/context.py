@@ -91,7 +91,7 @@ class Context:
     @property
     def resources(self) -> Any:
         """What the app's lifespan yielded, once per worker."""
-        return self._run.resources
+        return self._run.plan.resources
 
     @property
     def deadline(self) -> datetime | None:
@@ -171,9 +171,9 @@ class Context:
     def _finishing(self, conn: object, result: Any) -> Iterator[Call[list[int]]]:
         """An error in the block means that nothing was said."""
         run = self._run
-        if run.over or run.complete is None:
+        if run.over or run.plan.complete is None:
             raise UsageError("ctx.finish_in() is too late: this attempt has ended")
-        call = run.complete(run, conn, result)
+        call = run.plan.complete(run, conn, result)
         before, run.finished_in = run.finished_in, FinishedIn(result)
         try:
             yield call
@@ -261,7 +261,7 @@ class BatchContext:
     @property
     def resources(self) -> Any:
         """What the app's lifespan yielded, once per worker."""
-        return self._call.runs[0].resources
+        return self._call.plan.resources
 
     @property
     def deadline(self) -> datetime | None:

@@ -176,8 +176,6 @@ class Executor:
             self.freed(claim)
             return
         run = Run(claim, plan, policy, None, now, int(now * 1e6) + self._offset_us)
-        run.resources = self._resources
-        run.complete = self._outcomes.finish_in
         try:
             run.args = plan.declaration.signature.decode(claim.payload)
         except PayloadError as error:
@@ -192,7 +190,8 @@ class Executor:
         declaration = self._registry.find(name)
         if declaration is None:
             return None
-        plan = self._plans[name] = Plan(declaration, name, self._store)
+        plan = Plan(declaration, name, self._store, self._resources, self._outcomes.finish_in)
+        self._plans[name] = plan
         return plan
 
     def _start(self, run: Run) -> None:
@@ -208,21 +207,24 @@ class Executor:
 
     def _launch(self, unit: Unit) -> None:
         """Give the call to its runner. A process may have to be waited for; it says when it begins."""
-        runner, first = unit.plan.declaration.runner, unit.runs[0]
-        if runner == "process" or first.claim.crashes:
-            for run in unit.runs:
-                run.waiting = run.apart = True
-        if runner == "process":
+        in_process = unit.plan.declaration.runner == "process"
+        if not in_process and not unit.runs[0].claim.crashes:
+            self._launch_here(unit)
+            return
+        for run in unit.runs:
+            run.waiting = run.apart = True
+        if in_process:
             assert self._processes is not None
             self._processes.start(unit, self.began, self._end)
-        elif first.claim.crashes:
-            self._isolation.start(unit, self.began, self._end, self._launch_here)
         else:
-            self._launch_here(unit)
+            self._isolation.start(unit, self.began, self._end, self._launch_among_others)
 
-    def _launch_here(self, unit: Unit) -> None:
+    def _launch_among_others(self, unit: Unit) -> None:
         for run in unit.runs:
             run.apart = False
+        self._launch_here(unit)
+
+    def _launch_here(self, unit: Unit) -> None:
         self.began(unit)
         (self._coroutines if unit.plan.declaration.runner == "async" else self._threads).start(unit)
 

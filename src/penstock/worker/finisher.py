@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any, NamedTuple
 
 from penstock.domain.errors import CommitUncertain, StoreError
@@ -17,15 +17,19 @@ from penstock.worker.outage import FATAL, Patience
 log = logging.getLogger("penstock.worker")
 
 
-class Completion(NamedTuple):
-    """A success, and what is stored with it."""
+class Attached(NamedTuple):
+    """What is stored with a success."""
 
-    done: Completed
-    follow_ups: list[tuple[int, NewJob]]
-    workflows: list[tuple[int, NewWorkflow]]
+    follow_ups: Sequence[tuple[int, NewJob]] = ()
+    workflows: Sequence[tuple[int, NewWorkflow]] = ()
 
-    def alone(self, history: History, transaction: object) -> FinishJobs:
-        return FinishJobs([self.done], (), self.follow_ups, history, transaction, self.workflows)
+    def finish(self, done: Completed, history: History, transaction: object) -> FinishJobs:
+        """The success alone, in this transaction."""
+        return FinishJobs([done], (), self.follow_ups, history, transaction, self.workflows)
+
+
+NOTHING = Attached()
+"""Most jobs end with nothing else to store, and then nothing is made for each of them."""
 
 
 class Finisher:
@@ -49,12 +53,11 @@ class Finisher:
         self._broken = False
         """Whether the store has failed for good."""
 
-    def completed(self, end: Completion) -> None:
-        self._completed.append(end.done)
-        if end.follow_ups:
-            self._follow_ups += end.follow_ups
-        if end.workflows:
-            self._workflows += end.workflows
+    def completed(self, done: Completed, attached: Attached = NOTHING) -> None:
+        self._completed.append(done)
+        if attached is not NOTHING:
+            self._follow_ups += attached.follow_ups
+            self._workflows += attached.workflows
         self._wake.set()
 
     def unfinished(self, end: Unfinished) -> None:
@@ -136,9 +139,9 @@ class Finisher:
 
     # Completions in transactions of the handlers' own
 
-    def finish_in(self, end: Completion, transaction: object) -> Call[list[int]]:
+    def finish_in(self, done: Completed, attached: Attached, transaction: object) -> Call[list[int]]:
         """The completion as a part of this transaction."""
-        return self._store.finish_jobs(end.alone(self._history, transaction))
+        return self._store.finish_jobs(attached.finish(done, self._history, transaction))
 
     def settle(self, claim: Claim, decide: Callable[[State | None], None]) -> None:
         """Find out whether the attempt was ended by its own transaction, and let `decide` know the state then.

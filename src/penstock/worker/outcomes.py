@@ -21,7 +21,7 @@ from penstock.domain.workflows import is_workflow
 from penstock.observe.logs import fields, job_fields
 from penstock.store.call import Call
 from penstock.store.params import Claim, Completed, Unfinished
-from penstock.worker.finisher import Completion, Finisher
+from penstock.worker.finisher import NOTHING, Attached, Finisher
 from penstock.worker.following import follow_ups_of
 from penstock.worker.hooks import HookCalls
 from penstock.worker.neighbours import Neighbours
@@ -58,14 +58,17 @@ def judge(declaration: Declaration, policy: Policy, attempt: int, error: BaseExc
     return decide(policy, attempt, error, random.random, time.time_ns() // 1000)
 
 
-def completion_of(run: Run, result: Any, client: Client) -> Completion:
-    """What is stored of a success: the outcome, and the follow-ups that go with it."""
+def completion_of(run: Run, result: Any, client: Client) -> tuple[Completed, Attached]:
+    """What is stored of a success: the outcome, and what goes with it."""
     claim = run.claim
     text = None if result is None else encode_json(result, f"the result of {claim.type}")
     keep = _kept(run.policy.remove_on_complete)
-    return Completion(
-        Completed(claim.token, run.started_us, text, run.progress, keep, _member(claim)),
-        [(claim.token, client.follow_up(call, claim)) for call in follow_ups_of(run, result)],
+    done = Completed(claim.token, run.started_us, text, run.progress, keep, _member(claim))
+    calls = follow_ups_of(run, result)
+    if not calls and not run.workflows:
+        return done, NOTHING
+    return done, Attached(
+        [(claim.token, client.follow_up(call, claim)) for call in calls],
         [(claim.token, workflow) for workflow in run.workflows],
     )
 
@@ -90,22 +93,22 @@ class Outcomes:
 
     def succeed(self, run: Run, result: Any) -> None:
         try:
-            completion = completion_of(run, result, self._client)
+            done, attached = completion_of(run, result, self._client)
         except BaseException as error:  # Code of the result and of follow-ups runs here and may raise anything.
             self.fail(run, error)
             return
         if run.plan.chatty:
             self._log(run, logging.INFO, "job.completed", "completed in %s", format_duration(_seconds(run)),
-                      result=self._shown(completion.done.result))  # fmt: skip
+                      result=self._shown(done.result))  # fmt: skip
         if run.plan.declaration.hooked:
             self._after(run, "on_complete", _for_hook(run, result))
-        self._finisher.completed(completion)
+        self._finisher.completed(done, attached)
 
     # Completion in a transaction of the handler's
 
     def finish_in(self, run: Run, conn: object, result: Any) -> Call[list[int]]:
         """The completion as a call that joins the handler's transaction; answers the token if it is lost."""
-        return self._finisher.finish_in(completion_of(run, result, self._client), conn)
+        return self._finisher.finish_in(*completion_of(run, result, self._client), conn)
 
     def settle(self, run: Run, said: FinishedIn, error: BaseException | None) -> None:
         """The handler has ended after it stored its completion in a transaction of its own. The store knows whether
@@ -277,7 +280,7 @@ def _seconds(run: Run) -> float:
 
 def _member(claim: Claim) -> str | None:
     """Its id, if it belongs to a workflow, which is to be told of its end."""
-    return claim.id if is_workflow(claim.parent) else None
+    return None if claim.parent is None or not is_workflow(claim.parent) else claim.id
 
 
 def _kept(remove: bool | int) -> bool | int:

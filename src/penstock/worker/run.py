@@ -26,14 +26,24 @@ class Stop(Enum):
     RELEASED = "released"
 
 
+Complete = Callable[["Run", object, Any], Call[list[int]]]
+"""How to store the completion of a run in a transaction of the handler's."""
+
+
 class Plan:
-    """What a worker needs to run one job type, looked up once per claimed batch instead of once per job."""
+    """What a worker needs to run one job type, looked up once per claimed batch instead of once per job.
 
-    __slots__ = ("chatty", "declaration", "logger", "store")
+    `resources` is what the app's lifespan yielded.
+    """
 
-    def __init__(self, declaration: Declaration, name: str, store: Store) -> None:
+    __slots__ = ("chatty", "complete", "declaration", "logger", "resources", "store")
+
+    def __init__(self, declaration: Declaration, name: str, store: Store, resources: Any = None,
+                 complete: Complete | None = None) -> None:  # fmt: skip
         self.declaration = declaration
         self.store = store
+        self.resources = resources
+        self.complete = complete
         self.logger = logging.getLogger(f"penstock.job.{name}")
         self.chatty = self.logger.isEnabledFor(logging.INFO)
 
@@ -72,13 +82,10 @@ class Run:
     cancelled = False
     interrupt: Callable[[], Any] | None = None
     """How to stop the handler from outside; None where that is impossible (threads)."""
-    resources: Any = None
     hook: asyncio.Task[None] | None = None
     """The hook that was called last; the next one waits for it."""
     news: Progress | None = None
     """Progress that the hook is yet to be told."""
-    complete: Callable[[Run, object, Any], Call[list[int]]] | None = None
-    """How to store its completion in a transaction of the handler's."""
     effects: tuple[str, ...] = ()
     """The keys of what this attempt runs by once()."""
     finished_in: FinishedIn | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from penstock.store import workflows
 from penstock.store.endings import Ending, ending_of, ending_unheard
@@ -26,7 +27,7 @@ def finish_steps(finish: FinishJobs) -> Steps[list[int]]:
     if finish.follow_ups or finish.workflows or members:
         yield from _follow(finish, own, members)
     lost: list[int] = []
-    for keep, run_ in groupby(finish.completed, key=lambda done: done.keep):
+    for keep, run_ in groupby(finish.completed, key=attrgetter("keep")):
         lost += yield from _complete(keep, list(run_), finish.history, own)
     if finish.unfinished:
         lost += yield from end_attempts([ending_of(end) for end in finish.unfinished], finish.history, own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from penstock.domain.job import StateCode
 from penstock.store import workflows
@@ -23,7 +24,7 @@ def finish_jobs(tx: Tx, finish: FinishJobs) -> list[int]:
         lost = _lost(tx, tokens)
         if follows:
             _follow(tx, finish, set(tokens).difference(lost), set(tx.array("cancelled_tokens", tokens=as_json(tokens))))
-    for keep, run in groupby(finish.completed, key=lambda done: done.keep):
+    for keep, run in groupby(finish.completed, key=attrgetter("keep")):
         lost += _complete(tx, keep, list(run), finish.history)
     if finish.unfinished:
         end_attempts(tx, [ending_of(end) for end in finish.unfinished], finish.history)
