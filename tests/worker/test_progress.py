@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from penstock import App, BatchContext, Context, Fixed, Handler, JobHandle, Progress, State
-from penstock.store.params import SaveProgress
+from penstock.store.params import SaveProgress, StartJobs
 from penstock.worker import reporter
-from tests.worker.running import beside_worker, burst, until
+from tests.worker.running import beside_worker, burst, until, until_state
 
 
 class Saves:
@@ -243,3 +243,32 @@ def test_a_slow_hook_is_told_the_newest_and_not_all(app: App, monkeypatch: pytes
     app.register(handler).enqueue(7)
     burst(app)
     assert handler.told == [0, 4, "complete"]
+
+
+def test_a_start_that_a_crash_of_the_store_has_undone_is_told_again(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reporter, "TICK_SECONDS", 0.01)
+    monkeypatch.setattr(reporter, "AGAIN_SECONDS", 0.05)
+    start_jobs = app.store.start_jobs
+    undone: list[StartJobs] = []
+
+    def start(starts: StartJobs) -> Any:
+        if undone:
+            return start_jobs(starts)
+        undone.append(starts)
+        return app.store.read_clock()
+
+    monkeypatch.setattr(app.store, "start_jobs", start)
+    over = asyncio.Event()
+
+    @app.job
+    async def work() -> None:
+        await over.wait()
+
+    async def story() -> None:
+        job = await work.aenqueue()
+        await until(lambda: undone, "its start was told")
+        await until_state(job, State.RUNNING)
+        over.set()
+        await job.aresult(timeout=30)
+
+    beside_worker(app, story)

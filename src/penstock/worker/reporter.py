@@ -16,6 +16,11 @@ from penstock.worker.run import Run
 
 TICK_SECONDS = 0.1
 PROGRESS_TICKS = 5
+AGAIN_SECONDS = 5.0
+"""So long after the first time, a start is told again. The store does not wait for the disk with it, so a crash of its
+server may have undone it; then the job would be taken from this worker as never begun, while it runs.
+"""
+TOLD_TIMES = 2
 
 log = logging.getLogger("penstock.worker")
 
@@ -45,11 +50,15 @@ class Reporter:
 
     async def _mark_started(self) -> None:
         before = asyncio.get_running_loop().time() - TICK_SECONDS / 2
-        begun = [run for run in self._runs() if not (run.marked or run.waiting) and run.started < before]
+        begun = [
+            run
+            for run in self._runs()
+            if run.told < TOLD_TIMES and not run.waiting and run.started + run.told * AGAIN_SECONDS < before
+        ]
         if begun:
             await self._store.start_jobs(StartJobs([(run.claim.token, run.started_us) for run in begun]))
             for run in begun:
-                run.marked = True
+                run.told += 1
 
     async def _save_progress(self) -> None:
         news = [(run, text) for run in self._runs() if (text := run.progress) is not None and text != run.reported]

@@ -68,8 +68,8 @@ class Run:
     """Whether it waits here: for its batch to fill, for a process, or for its start hook."""
     call_of: BatchCall | None = None
     """The call that it shares with others, once that has begun."""
-    marked = False
-    """Whether the store knows that it has begun."""
+    told = 0
+    """How often the store was told that it has begun."""
     reported: str | None = None
     """The progress that the store knows."""
     progress: str | None = None
