@@ -10,6 +10,8 @@ import pytest
 
 from penstock.domain.errors import PayloadTooLarge, UsageError
 from penstock.domain.job import Event, State
+from penstock.domain.options import Tenant
+from penstock.domain.workflows import workflow_id
 from penstock.store import params as p
 from tests.contract.conftest import OpenAgain
 from tests.contract.engines import Engine
@@ -101,31 +103,93 @@ def test_options_count_from_when_a_step_begins(world: World, session: int) -> No
 # Planned jobs
 
 
-def test_a_planned_job_reads_as_blocked_and_is_not_counted(world: World) -> None:
-    flow = Flow(
-        world,
-        ("first", 1),
-        (
-            "second",
-            1,
-            ["first"],
-        ),
-    ).enqueue()
+def test_a_planned_job_reads_as_blocked(world: World) -> None:
+    flow = Flow(world, ("first", 1), ("second", 1, ["first"])).enqueue()
     (planned,) = flow.ids("second")
     job = world.read(planned)
     assert (job.state, job.type, job.parent, job.attempt) == (State.BLOCKED, "second", flow.id, 0)
     assert job.reason is not None
     assert "second" in job.reason
-    assert world.list_ids() == flow.ids("first")
     assert flow.step("second").jobs == {State.BLOCKED: 1}
+    assert world.store.list_jobs(p.ListJobs(type="second")).wait() == [job]
+
+
+def test_planned_jobs_are_counted_until_they_begin(world: World, session: int) -> None:
+    Flow(world, ("first", 1), ("second", 3, ["first"]), ("third", 1, ["second"])).enqueue()
+
+    def counts() -> set[p.Count]:
+        return set(world.store.count_jobs().wait())
+
+    first, blocked = p.Count("first", "default", State.PENDING, 1), p.Count("third", "default", State.BLOCKED, 1)
+    assert counts() == {first, p.Count("second", "default", State.BLOCKED, 3), blocked}
+    complete(world, world.claim_one(session))
+    done = p.Count("first", "default", State.COMPLETED, 1)
+    assert counts() == {done, p.Count("second", "default", State.PENDING, 3), blocked}
+
+
+def test_planned_jobs_are_listed_among_the_others_page_by_page(world: World) -> None:
+    flow = Flow(world, ("first", 2), ("second", 3, ["first"])).enqueue()
+    world.add()
+    other = Flow(world, ("first", 1), ("third", 2, ["first"])).enqueue()
+    listed = world.list_ids()
+    assert listed == sorted(listed, reverse=True)
+    assert len(listed) == 9
+    assert {*flow.ids("second"), *other.ids("third")} < set(listed)
+    pages: list[str] = []
+    while page := world.list_ids(before=pages[-1] if pages else None, limit=2):
+        pages += page
+    assert pages == listed
+    assert world.list_ids(states=frozenset({State.PENDING}), type="second") == []
+    blocked = frozenset({State.BLOCKED, State.RUNNING})
+    assert set(world.list_ids(states=blocked)) == {*flow.ids("second"), *other.ids("third")}
+    assert set(world.list_ids(parent=other.id)) == {*other.ids("first"), *other.ids("third")}
+
+
+def test_planned_jobs_are_found_by_what_they_will_be(world: World) -> None:
+    tenant, tags = Tenant("acme", "eu"), ("red", "blue")
+    first, plain = world.new_job(type="first"), world.new_job(type="second")
+    second = world.new_job(type="second", queue="slow", tenant=tenant, tags=tags)
+    steps = p.NewStep("first", (first,)), p.NewStep("second", (second, plain), (0,))
+    flow = p.NewWorkflow(id=workflow_id(world.new_id()), name="flow", steps=steps)
+    world.store.enqueue_workflow(p.EnqueueWorkflow(flow)).wait()
+    asked: list[dict[str, Any]] = [
+        {"queue": "slow"}, {"tenant": "acme"}, {"tenant": "acme", "workspace": "eu"}, {"tag": "blue"},
+        {"type": "second", "tag": "red"},
+    ]  # fmt: skip
+    for wanted in asked:
+        assert world.list_ids(**wanted) == [second.id], wanted
+        found = world.store.count_jobs(p.CountJobs(**wanted)).wait()
+        assert found == [p.Count("second", "slow", State.BLOCKED, 1, "acme")], wanted
+    asked = [{"queue": "fast"}, {"tenant": "acme", "workspace": "us"}, {"tag": "green"}, {"parent": first.id}]
+    for nothing in asked:
+        assert world.list_ids(**nothing) == [], nothing
+        assert world.store.count_jobs(p.CountJobs(**nothing)).wait() == [], nothing
+    by_tenant = world.store.count_jobs(p.CountJobs(by_tenant=True, type="second")).wait()
+    assert set(by_tenant) == {
+        p.Count("second", "slow", State.BLOCKED, 1, "acme"),
+        p.Count("second", "default", State.BLOCKED, 1),
+    }
+
+
+def test_what_was_planned_and_never_begins_is_not_waited_for(world: World, session: int) -> None:
+    flow = Flow(world, ("first", 2), ("second", 1, ["first"])).enqueue()
+    first, other = world.claim(session)
+    end(world, first, Event.FAIL)
+    assert flow.state is RUNNING
+    assert flow.ids("second")[0] not in world.list_ids()
+    assert {count.state for count in world.store.count_jobs().wait()} == {State.DEAD, State.CLAIMED}
+    complete(world, other)
+    assert flow.state is FAILED
+    assert {count.state for count in world.store.count_jobs().wait()} == {State.DEAD, State.COMPLETED}
 
 
 def test_jobs_are_found_by_their_workflow(world: World, session: int) -> None:
     world.add()
     flow = Flow(world, ("first", 2), ("second", 1, ["first"])).enqueue()
-    assert sorted(world.list_ids(parent=flow.id)) == sorted(flow.ids("first"))
+    jobs = sorted([*flow.ids("first"), *flow.ids("second")])
+    assert sorted(world.list_ids(parent=flow.id)) == jobs
     complete(world, *world.claim(session, types=("first",)))
-    assert len(world.list_ids(parent=flow.id)) == 3
+    assert sorted(world.list_ids(parent=flow.id)) == jobs
 
 
 # Results

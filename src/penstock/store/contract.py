@@ -229,7 +229,10 @@ class Store(Protocol):
         ...
 
     def list_jobs(self, params: p.ListJobs) -> Call[list[Job]]:
-        """A page of jobs, newest first by id, without gaps or repeats while others are added."""
+        """A page of jobs, newest first by id, without gaps or repeats while others are added.
+
+        What workflows have planned and may still begin is among the blocked ones, here and in counts.
+        """
         ...
 
     def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
@@ -326,7 +329,7 @@ class Store(Protocol):
         """Store a workflow and enqueue the jobs of the steps that come after none. False if its id is stored already.
 
         The jobs of a step are enqueued in the transaction that ends the last job of those that it comes after: what
-        they wait for counts from then. Until then they are planned: they read as blocked, and nobody counts them.
+        they wait for counts from then. Until then they are planned: they read as blocked, and are in no queue.
         """
         ...
 

@@ -16,11 +16,10 @@ import msgspec
 from penstock.domain.clock import from_us
 from penstock.domain.errors import PayloadTooLarge, StoreBusy, UnknownWorkflow, UsageError
 from penstock.domain.gates import Gate
-from penstock.domain.job import Event, Job, State, StateCode
-from penstock.domain.options import decode_policy
+from penstock.domain.job import Event, State, StateCode
 from penstock.domain.workflows import OnFailure, StepInfo, WorkflowInfo, WorkflowState
 from penstock.store import params as p
-from penstock.store.rows import FINAL_STATES, named_state, plain_payload
+from penstock.store.rows import FINAL_STATES, named_state
 
 T = TypeVar("T")
 
@@ -60,7 +59,7 @@ STATES = (WorkflowState.RUNNING, WorkflowState.COMPLETED, WorkflowState.FAILED, 
 
 _member = attrgetter("member")
 _specs = msgspec.json.Decoder(list[p.JobSpec]).decode
-_gates = msgspec.json.Decoder(tuple[Gate, ...]).decode
+decode_gates = msgspec.json.Decoder(tuple[Gate, ...]).decode
 _job = msgspec.json.Decoder(p.NewJob).decode
 
 
@@ -166,7 +165,7 @@ def _begin_all(workflow: str, steps: Sequence[int]) -> Steps[None]:
 
 def _planned_jobs(specs: list[p.JobSpec], rows: Iterable[tuple[Any, ...]]) -> list[p.NewJob]:
     return [
-        p.NewJob(id_, payload, specs[spec], _gates(gates) if gates else ())
+        p.NewJob(id_, payload, specs[spec], decode_gates(gates) if gates else ())
         for _, id_, spec, payload, gates in sorted(rows)
     ]
 
@@ -291,23 +290,6 @@ def _step(
 ) -> StepInfo:
     needed = tuple(msgspec.json.decode(after, type=list[str]))
     return StepInfo(name=name, after=needed, on_failure=on_failure, size=size, begun=bool(begun), jobs=jobs)
-
-
-def planned(job_id: str) -> Steps[Job | None]:
-    """A job that is only planned, as it would read: blocked, until its step begins."""
-    found = yield from ask("planned_job", id=job_id)
-    if not found:
-        return None
-    [(spec_number, payload, gates, specs, created_at, workflow, step, stop)] = found
-    spec = _specs(specs)[spec_number]
-    why = "does not begin any more" if stop else "begins when those that it comes after have ended"
-    return Job(
-        id=job_id, type=spec.type, queue=spec.queue, capability=spec.capability, state=State.BLOCKED,
-        payload=plain_payload(payload), priority=spec.priority, attempt=0,
-        max_attempts=decode_policy(spec.policy).attempts, crashes=0, created_at=from_us(created_at),
-        due_at=from_us(created_at), tenant=spec.tenant, tags=spec.tags,
-        keys=tuple(gate.key for gate in _gates(gates)) if gates else (), reason=f"step {step!r} {why}", parent=workflow,
-    )  # fmt: skip
 
 
 # Retention

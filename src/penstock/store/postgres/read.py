@@ -16,6 +16,7 @@ from penstock.domain.ids import check_id
 from penstock.domain.job import FINAL, Job, State, StateCode, Transition
 from penstock.domain.options import Options, Resources, Tenant
 from penstock.store import params as p
+from penstock.store.planned import counts_of, list_planned, page_of, read_planned
 from penstock.store.postgres.statements import DEFAULT_SCHEMA, sql
 from penstock.store.postgres.steps import Rows, Steps, run, run_text, value
 from penstock.store.postgres.workflows import carry_out
@@ -26,9 +27,7 @@ from penstock.store.rows import (
     make_options,
     make_transition,
     make_waiting,
-    named_state,
 )
-from penstock.store.workflows import planned
 
 # Up to this many waiting jobs are looked at and put in order; the pending ones among more are met in the order of ids.
 WAITING_FEW = 10_000
@@ -70,13 +69,14 @@ def read_job(job_id: str) -> Steps[Job | None]:
     if not is_id(job_id):
         return None
     jobs, _ = yield from _read_jobs("SELECT %(id)s::uuid AS id, NULL AS total", "page.id", {"id": job_id})
-    return jobs[0] if jobs else (yield from carry_out(planned(job_id)))
+    return jobs[0] if jobs else (yield from carry_out(read_planned(job_id)))
 
 
 def list_jobs(params: p.ListJobs) -> Steps[list[Job]]:
     parts, bindings = _filters(params)
     if params.before is not None:
         bindings["before"] = check_id(params.before)
+    planned = yield from carry_out(list_planned(params))
     sources: list[str] = [_ANY_STATE]
     if params.states is not None:
         few = State.PENDING in params.states and (yield from _few_wait())
@@ -86,7 +86,7 @@ def list_jobs(params: p.ListJobs) -> Steps[list[Job]]:
         return []
     page = _newest([source.format(where=_where(source, parts, params.before)) for source in sources])
     jobs, _ = yield from _read_jobs(page, "page.id DESC", {**bindings, "limit": params.limit})
-    return jobs
+    return page_of(jobs, planned, params.limit)
 
 
 def _few_wait() -> Steps[bool]:
@@ -182,7 +182,8 @@ def count_jobs(params: p.CountJobs) -> Steps[list[p.Count]]:
         parts, bindings = _filters(params)
         text = sql("count_jobs_of", DEFAULT_SCHEMA).format(where=" AND ".join(parts) or "true")
         rows = yield from run_text("count_jobs_of", text, **bindings)
-    return [p.Count(type_, queue, named_state(code or state), *rest) for type_, queue, state, code, *rest in rows]
+    counted = ((type_, queue, code or state, jobs, *(org or [None])) for type_, queue, state, code, jobs, *org in rows)
+    return counts_of(counted, params)
 
 
 def count_waiting(params: p.CountWaiting) -> Steps[list[p.Waiting]]:

@@ -11,11 +11,11 @@ from penstock.domain.gates import Limit
 from penstock.domain.job import Job, State, Transition
 from penstock.domain.options import Options, Tenant
 from penstock.store import params as p
-from penstock.store.rows import JobColumns, make_job, make_options, make_transition, make_waiting, named_state
+from penstock.store.planned import counts_of, list_planned, page_of, read_planned
+from penstock.store.rows import JobColumns, make_job, make_options, make_transition, make_waiting
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import fetch
 from penstock.store.sqlite.workflows import look
-from penstock.store.workflows import planned
 
 _TENANT, _TAGS = JobColumns._fields.index("tenant"), JobColumns._fields.index("tags")
 _tenant = msgspec.json.Decoder(Tenant).decode
@@ -50,10 +50,11 @@ _ASKED = {
 def read_job(db: apsw.Connection, now: int, job_id: str) -> Job | None:
     """A job that is stored, or only planned by a workflow."""
     jobs = _jobs(db, now, "job.id = :id", _NEWEST_FIRST, {"id": job_id}, limit=1)
-    return jobs[0] if jobs else look(db, now, planned(job_id))
+    return jobs[0] if jobs else look(db, now, read_planned(job_id))
 
 
 def list_jobs(db: apsw.Connection, now: int, params: p.ListJobs) -> list[Job]:
+    planned = look(db, now, list_planned(params))
     parts, bindings = _common(params)
     if params.before is not None:
         parts.append("job.id < :before")
@@ -64,7 +65,8 @@ def list_jobs(db: apsw.Connection, now: int, params: p.ListJobs) -> list[Job]:
         parts.append(
             "(" + " OR ".join([*tests, *([f"job.seq IN ({few})"] if few else [])]) + ")" if params.states else "false"
         )
-    return _jobs(db, now, " AND ".join(parts) or "true", _NEWEST_FIRST, bindings, limit=params.limit)
+    stored = _jobs(db, now, " AND ".join(parts) or "true", _NEWEST_FIRST, bindings, limit=params.limit)
+    return page_of(stored, planned, params.limit)
 
 
 def list_dead(db: apsw.Connection, now: int, params: p.ListDead) -> p.DeadPage:
@@ -116,11 +118,11 @@ def _job(row: tuple[Any, ...], now: int) -> Job:
 
 def count_jobs(db: apsw.Connection, now: int, params: p.CountJobs) -> list[p.Count]:
     if params == p.ALL_JOBS:
-        rows = fetch(db, sql("count_jobs"), {"now": now})
+        rows = [(*row, None) for row in fetch(db, sql("count_jobs"), {"now": now})]
     else:
         parts, bindings = _common(params)
         rows = fetch(db, sql("count_jobs_of").format(where=" AND ".join(parts) or "true"), {**bindings, "now": now})
-    return [p.Count(type_, queue, named_state(state), jobs, *org) for type_, queue, state, jobs, *org in rows]
+    return counts_of(rows, params)
 
 
 def count_waiting(db: apsw.Connection, now: int, params: p.CountWaiting) -> list[p.Waiting]:

@@ -1,23 +1,37 @@
-SELECT lane.type, lane.queue, found.state, found.code, sum(found.jobs)::bigint
+-- What workflows have planned comes by its specs, which say the type and the queue.
+SELECT *
 FROM (
-    SELECT
-        lane, CASE WHEN due_at <= penstock.moment(%(now)s::bigint) THEN 'pending' ELSE 'scheduled' END AS state,
-        NULL::smallint AS code, count(*) AS jobs
-    FROM penstock.waiting
-    GROUP BY 1, 2
+    SELECT lane.type, lane.queue, found.state, found.code, sum(found.jobs)::bigint
+    FROM (
+        SELECT
+            lane, CASE WHEN due_at <= penstock.moment(%(now)s::bigint) THEN 'pending' ELSE 'scheduled' END AS state,
+            NULL::smallint AS code, count(*) AS jobs
+        FROM penstock.waiting
+        GROUP BY 1, 2
+        UNION ALL
+        SELECT lane, 'blocked', NULL, count(*) FROM penstock.parked GROUP BY 1
+        UNION ALL
+        SELECT job.lane, CASE WHEN lease.started_at IS NULL THEN 'claimed' ELSE 'running' END, NULL, count(*)
+        FROM penstock.lease
+        JOIN penstock.job ON job.id = lease.id
+        GROUP BY 1, 2
+        UNION ALL
+        SELECT job.lane, NULL, outcome.state, count(*)
+        FROM penstock.outcome
+        JOIN penstock.job ON job.id = outcome.id
+        GROUP BY 1, 3
+    ) AS found
+    JOIN penstock.lane ON lane.lane = found.lane
+    GROUP BY 1, 2, 3, 4
     UNION ALL
-    SELECT lane, 'blocked', NULL, count(*) FROM penstock.parked GROUP BY 1
-    UNION ALL
-    SELECT job.lane, CASE WHEN lease.started_at IS NULL THEN 'claimed' ELSE 'running' END, NULL, count(*)
-    FROM penstock.lease
-    JOIN penstock.job ON job.id = lease.id
-    GROUP BY 1, 2
-    UNION ALL
-    SELECT job.lane, NULL, outcome.state, count(*)
-    FROM penstock.outcome
-    JOIN penstock.job ON job.id = outcome.id
-    GROUP BY 1, 3
-) AS found
-JOIN penstock.lane ON lane.lane = found.lane
-GROUP BY 1, 2, 3, 4
-ORDER BY lane.type COLLATE "C", lane.queue COLLATE "C", found.state COLLATE "C", found.code
+    SELECT (step.specs::json -> planned.spec)::text, NULL, 'planned', NULL, planned.jobs
+    FROM (
+        SELECT member.workflow, member.step, member.spec, count(*) AS jobs
+        FROM penstock.workflow
+        JOIN penstock.member ON member.workflow = workflow.id AND NOT member.released
+        WHERE workflow.state = 0 AND workflow.stop = 0
+        GROUP BY 1, 2, 3
+    ) AS planned
+    JOIN penstock.step ON step.workflow = planned.workflow AND step.step = planned.step
+) AS counted
+ORDER BY type COLLATE "C", queue COLLATE "C", state COLLATE "C", code

@@ -1,20 +1,33 @@
 -- Like count_jobs, for the jobs of some tenants or tags: every job is looked at. {where} is filled in by read.py from
--- fixed texts.
-SELECT
-    lane.type, lane.queue,
-    CASE
-        WHEN outcome.state IS NOT NULL THEN NULL
-        WHEN lease.token IS NOT NULL THEN CASE WHEN lease.started_at IS NULL THEN 'claimed' ELSE 'running' END
-        WHEN parked.gate IS NOT NULL THEN 'blocked'
-        WHEN job.due_at > penstock.moment(%(now)s::bigint) THEN 'scheduled'
-        ELSE 'pending'
-    END AS state,
-    outcome.state AS code, count(*), job.org
-FROM penstock.job
-JOIN penstock.lane ON lane.lane = job.lane
-LEFT JOIN penstock.lease ON lease.id = job.id
-LEFT JOIN penstock.outcome ON outcome.id = job.id
-LEFT JOIN penstock.parked ON parked.id = job.id
-WHERE {where}
-GROUP BY lane.type, lane.queue, 3, 4, job.org
-ORDER BY lane.type COLLATE "C", lane.queue COLLATE "C", job.org COLLATE "C" NULLS FIRST, 3, 4
+-- fixed texts. Of what workflows have planned come all, by their specs.
+SELECT *
+FROM (
+    SELECT
+        lane.type, lane.queue,
+        CASE
+            WHEN outcome.state IS NOT NULL THEN NULL
+            WHEN lease.token IS NOT NULL THEN CASE WHEN lease.started_at IS NULL THEN 'claimed' ELSE 'running' END
+            WHEN parked.gate IS NOT NULL THEN 'blocked'
+            WHEN job.due_at > penstock.moment(%(now)s::bigint) THEN 'scheduled'
+            ELSE 'pending'
+        END AS state,
+        outcome.state AS code, count(*), job.org
+    FROM penstock.job
+    JOIN penstock.lane ON lane.lane = job.lane
+    LEFT JOIN penstock.lease ON lease.id = job.id
+    LEFT JOIN penstock.outcome ON outcome.id = job.id
+    LEFT JOIN penstock.parked ON parked.id = job.id
+    WHERE {where}
+    GROUP BY lane.type, lane.queue, 3, 4, job.org
+    UNION ALL
+    SELECT (step.specs::json -> planned.spec)::text, NULL, 'planned', NULL, planned.jobs, NULL
+    FROM (
+        SELECT member.workflow, member.step, member.spec, count(*) AS jobs
+        FROM penstock.workflow
+        JOIN penstock.member ON member.workflow = workflow.id AND NOT member.released
+        WHERE workflow.state = 0 AND workflow.stop = 0
+        GROUP BY 1, 2, 3
+    ) AS planned
+    JOIN penstock.step ON step.workflow = planned.workflow AND step.step = planned.step
+) AS counted
+ORDER BY type COLLATE "C", queue COLLATE "C", org COLLATE "C" NULLS FIRST, state, code

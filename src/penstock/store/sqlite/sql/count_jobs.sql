@@ -1,3 +1,4 @@
+-- What workflows have planned comes by its specs, which say the type and the queue.
 SELECT lane.type, lane.queue, found.state, sum(found.jobs)
 FROM (
     SELECT lane, 'pending' AS state, count(*) AS jobs FROM penstock_ready GROUP BY lane
@@ -21,4 +22,14 @@ FROM (
 ) AS found
 JOIN penstock_lane AS lane ON lane.lane = found.lane
 GROUP BY 1, 2, 3
+UNION ALL
+SELECT step.specs -> planned.spec, NULL, 'planned', planned.jobs
+FROM (
+    SELECT member.workflow, member.step, member.spec, count(*) AS jobs
+    FROM penstock_workflow AS workflow
+    JOIN penstock_member AS member ON member.workflow = workflow.id AND member.released = 0
+    WHERE workflow.state = 0 AND workflow.stop = 0
+    GROUP BY 1, 2, 3
+) AS planned
+JOIN penstock_step AS step ON step.workflow = planned.workflow AND step.step = planned.step
 ORDER BY 1, 2, 3

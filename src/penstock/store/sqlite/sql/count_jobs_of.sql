@@ -1,5 +1,5 @@
 -- Like count_jobs, for the jobs of some tenants or tags: every job is looked at. {where} is filled in by read.py from
--- fixed texts.
+-- fixed texts. Of what workflows have planned come all, by their specs.
 SELECT
     lane.type, lane.queue,
     CASE
@@ -17,4 +17,14 @@ LEFT JOIN penstock_outcome AS outcome ON outcome.seq = job.seq
 LEFT JOIN penstock_parked AS parked ON parked.seq = job.seq
 WHERE {where}
 GROUP BY lane.type, lane.queue, 3, 5
-ORDER BY lane.type, lane.queue, 5, 3
+UNION ALL
+SELECT step.specs -> planned.spec, NULL, 'planned', planned.jobs, NULL
+FROM (
+    SELECT member.workflow, member.step, member.spec, count(*) AS jobs
+    FROM penstock_workflow AS workflow
+    JOIN penstock_member AS member ON member.workflow = workflow.id AND member.released = 0
+    WHERE workflow.state = 0 AND workflow.stop = 0
+    GROUP BY 1, 2, 3
+) AS planned
+JOIN penstock_step AS step ON step.workflow = planned.workflow AND step.step = planned.step
+ORDER BY 1, 2, 5, 3

@@ -1,5 +1,6 @@
 SELECT
-    member.spec, member.payload, member.gates, step.specs, workflow.created_at, workflow.id, step.name, workflow.stop
+    member.id, step.specs -> member.spec, member.payload, member.gates, workflow.created_at, workflow.id, step.name,
+    workflow.stop
 FROM penstock_member AS member
 JOIN penstock_workflow AS workflow ON workflow.id = member.workflow
 JOIN penstock_step AS step ON step.workflow = member.workflow AND step.step = member.step

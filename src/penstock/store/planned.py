@@ -1,0 +1,88 @@
+"""Jobs that workflows have planned and not yet enqueued, as people see them: blocked, until their step begins.
+
+Those of a workflow that was stopped are not listed or counted: they wait for nothing any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+
+import msgspec
+
+from penstock.domain.clock import from_us
+from penstock.domain.job import Job, State
+from penstock.domain.options import decode_policy
+from penstock.store import params as p
+from penstock.store.rows import named_state, plain_payload
+from penstock.store.workflows import Steps, as_json, ask, decode_gates
+
+PLANNED = "planned"
+"""Stands for the state in rows that count planned jobs; their type is the whole spec."""
+
+_spec = msgspec.json.Decoder(p.JobSpec).decode
+
+
+def read_planned(job_id: str) -> Steps[Job | None]:
+    found = yield from ask("planned_job", id=job_id)
+    return _job(*found[0]) if found else None
+
+
+def list_planned(asked: p.ListJobs) -> Steps[list[Job]]:
+    """The first of a page. To be asked before the jobs that are stored: those that begin meanwhile are among these."""
+    if asked.states is not None and State.BLOCKED not in asked.states:
+        return []
+    groups = yield from ask("planned_groups")
+    chosen = [tuple(group) for *group, spec in groups if _matches(asked, _spec(spec))]
+    if not chosen:
+        return []
+    rows = yield from ask("planned_page", groups=as_json(chosen), before=asked.before, limit=asked.limit)
+    return [_job(*row) for row in rows]
+
+
+def page_of(stored: Sequence[Job], planned: Sequence[Job], limit: int) -> list[Job]:
+    """Both together, newest first."""
+    found = {job.id: job for job in (*planned, *stored)}
+    return sorted(found.values(), key=attrgetter("id"), reverse=True)[:limit]
+
+
+def counts_of(rows: Iterable[tuple[str, str, str | int, int, str | None]], asked: p.CountJobs) -> list[p.Count]:
+    """Rows of type, queue, state, jobs and tenant, with the planned ones among those of their type."""
+    counts: Counter[tuple[str, str, State, str | None]] = Counter()
+    for type_, queue, state, jobs, org in rows:
+        if state != PLANNED:
+            counts[type_, queue, named_state(state), org] += jobs
+        elif _matches(asked, spec := _spec(type_)):
+            tenant = None if asked == p.ALL_JOBS or spec.tenant is None else spec.tenant.org
+            counts[spec.type, spec.queue, State.BLOCKED, tenant] += jobs
+    return [p.Count(type_, queue, state, jobs, org) for (type_, queue, state, org), jobs in counts.items()]
+
+
+def _matches(asked: p.JobFilter, spec: p.JobSpec) -> bool:
+    tenant = spec.tenant
+    has = {
+        "type": spec.type,
+        "queue": spec.queue,
+        "tenant": None if tenant is None else tenant.org,
+        "workspace": None if tenant is None else tenant.workspace,
+        "parent": spec.parent,
+    }
+    return all(getattr(asked, name) in (None, value) for name, value in has.items()) and (
+        asked.tag is None or asked.tag in spec.tags
+    )
+
+
+def _job(
+    id_: str, spec_text: str, payload: str, gates: str | None, created_at: int, workflow: str, step: str, stop: int
+) -> Job:  # fmt: skip
+    spec = _spec(spec_text)
+    why = "does not begin any more" if stop else "begins when those that it comes after have ended"
+    return Job(
+        id=id_, type=spec.type, queue=spec.queue, capability=spec.capability, state=State.BLOCKED,
+        payload=plain_payload(payload), priority=spec.priority, attempt=0,
+        max_attempts=decode_policy(spec.policy).attempts, crashes=0, created_at=from_us(created_at),
+        due_at=from_us(created_at), tenant=spec.tenant, tags=spec.tags,
+        keys=tuple(gate.key for gate in decode_gates(gates)) if gates else (), reason=f"step {step!r} {why}",
+        parent=workflow,
+    )  # fmt: skip
