@@ -171,6 +171,15 @@ def test_planned_jobs_are_found_by_what_they_will_be(world: World) -> None:
     }
 
 
+def test_a_planned_job_is_cancelled_only_with_its_workflow(world: World, session: int) -> None:
+    flow = Flow(world, ("first", 1), ("second", 1, ["first"])).enqueue()
+    (planned,) = flow.ids("second")
+    with pytest.raises(UsageError, match=f"not enqueued yet.*step 'second'.*penstock workflows cancel {flow.id}"):
+        world.cancel(planned)
+    complete(world, world.claim_one(session))
+    assert types(world.claim(session)) == ["second"]
+
+
 def test_what_was_planned_and_never_begins_is_not_waited_for(world: World, session: int) -> None:
     flow = Flow(world, ("first", 2), ("second", 1, ["first"])).enqueue()
     first, other = world.claim(session)

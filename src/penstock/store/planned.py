@@ -12,10 +12,11 @@ from operator import attrgetter
 import msgspec
 
 from penstock.domain.clock import from_us
+from penstock.domain.errors import PenstockError, UsageError
 from penstock.domain.job import Job, State
 from penstock.domain.options import decode_policy
 from penstock.store import params as p
-from penstock.store.rows import named_state, plain_payload
+from penstock.store.rows import named_state, plain_payload, unknown_job
 from penstock.store.workflows import Steps, as_json, ask, decode_gates
 
 PLANNED = "planned"
@@ -27,6 +28,17 @@ _spec = msgspec.json.Decoder(p.JobSpec).decode
 def read_planned(job_id: str) -> Steps[Job | None]:
     found = yield from ask("planned_job", id=job_id)
     return _job(*found[0]) if found else None
+
+
+def missing(job_id: str) -> Steps[PenstockError]:
+    """Why a job that is not stored cannot be cancelled."""
+    planned = yield from read_planned(job_id)
+    if planned is None:
+        return unknown_job(job_id)
+    return UsageError(
+        f"job {job_id} is not enqueued yet, so it cannot be cancelled alone: {planned.reason}. Cancel the whole "
+        f"workflow: penstock workflows cancel {planned.parent}"
+    )
 
 
 def list_planned(asked: p.ListJobs) -> Steps[list[Job]]:

@@ -7,7 +7,6 @@ import typer
 from penstock.cli.guard import fail, guarded
 from penstock.cli.options import AsJson, JobId, StoreUrl
 
-WAITING = "it waits, so it is cancelled at once"
 RUNNING = (
     "it has begun, so it is asked to stop: an async handler is cancelled where it awaits; one in a process is killed; "
     "a plain one runs in a thread, sees ctx.cancelled and ends when it heeds that"
@@ -31,14 +30,15 @@ def cancel_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -
 
     with existing_store(store) as opened:
         job = read_job(opened, job_id)
-        if job.state not in FINAL and not as_json:
-            held = job.state in (State.CLAIMED, State.RUNNING)
-            typer.echo(f"{job.type} is {job.state}: {RUNNING if held else WAITING}")
+        if job.state in (State.CLAIMED, State.RUNNING) and not as_json:
+            typer.echo(f"{job.type} is {job.state}: {RUNNING}")
         done = opened.cancel_job(CancelJob(job.id, actor="operator")).wait()
     asked = done.after not in FINAL
     if done.before in FINAL and done.before is not State.CANCELLED:
         fail(f"job {job.id} is {done.before} already: there is nothing to cancel")
     if as_json:
         print_json({"id": job.id, "before": done.before, "after": done.after, "asked_to_stop": asked})
+    elif asked:
+        typer.echo(f"asked to stop: penstock jobs watch {job.id}")
     else:
-        typer.echo(f"asked to stop: penstock jobs watch {job.id}" if asked else f"{job.id} is cancelled")
+        typer.echo(f"{job.id} is cancelled" + ("" if done.before in FINAL else f" at once: it was {done.before}"))

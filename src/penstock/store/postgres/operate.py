@@ -17,6 +17,7 @@ from penstock.domain.gates import Wholes
 from penstock.domain.job import Event, State, StateCode, next_state
 from penstock.domain.options import Tenant
 from penstock.store import params as p, workflows
+from penstock.store.planned import missing
 from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.gates import read_limits, wake_steps
@@ -49,7 +50,7 @@ def cancel_job(cancel: p.CancelJob) -> Steps[p.Cancelled]:
     for _ in range(CANCEL_ROUNDS_MAX):
         found = yield from run("find_job", id=cancel.id)
         if not found:
-            raise unknown_job(cancel.id)
+            raise (yield from carry_out(missing(cancel.id)))
         [(outcome, token, lane, due_at, gate, gates)] = found
         if outcome is not None:
             return p.Cancelled(named_state(outcome), named_state(outcome))

@@ -11,6 +11,7 @@ from penstock.domain.gates import Wholes
 from penstock.domain.job import Event, State, StateCode, next_state
 from penstock.domain.options import Tenant
 from penstock.store import params as p, workflows
+from penstock.store.planned import missing
 from penstock.store.rows import (
     FINAL_STATES,
     DeadJob,
@@ -19,7 +20,6 @@ from penstock.store.rows import (
     prune_ages,
     refuse_retried,
     refuse_unknown,
-    unknown_job,
     workflow_ages,
 )
 from penstock.store.sqlite.coordinate import check_term
@@ -39,7 +39,7 @@ _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 def cancel_job(tx: Tx, cancel: p.CancelJob) -> p.Cancelled:
     found = tx.run("find_job", id=cancel.id)
     if not found:
-        raise unknown_job(cancel.id)
+        raise carry_out(tx, missing(cancel.id))
     seq, outcome, token, started_at, due_at, gate, gates = found[0]
     if outcome is not None:
         return p.Cancelled(FINAL_STATES[outcome], FINAL_STATES[outcome])
