@@ -15,6 +15,7 @@ import msgspec
 
 from penstock.domain import errors
 from penstock.domain.clock import Clock
+from penstock.domain.duration import Duration, parse_duration
 from penstock.domain.gates import Gate, Limit, Wholes, fill, gates_of, names_tenant
 from penstock.domain.ids import IdSource, check_id
 from penstock.domain.job import FINAL, Job, State
@@ -133,6 +134,11 @@ class Client:
         """A job that belongs to another, or to a workflow; with the tenant and tags of the one that made it, unless it
         has own.
         """
+        if self._registry.find(call.type) is None:
+            raise errors.ConfigError(
+                f"{call.type} is a job of another App, and what a job or a workflow of this one makes is of its own; "
+                "enqueue it by itself, or declare it here"
+            )
         spec = call.spec
         if heir_of is None:
             spec = msgspec.structs.replace(spec, parent=parent)
@@ -260,7 +266,7 @@ class JobHandle(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False):
     async def astate(self) -> State:
         return (await self.aread()).state
 
-    def result(self, timeout: float | None = None) -> R_co:
+    def result(self, timeout: Duration | None = None) -> R_co:
         """Wait for the end and return what the handler returned, or raise JobFailed, JobCancelled or JobExpired."""
         refuse_in_loop("result", "aresult")
         waiting = Waiting(self._client.store, timeout)
@@ -271,7 +277,7 @@ class JobHandle(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False):
                     return self._outcome(job)
             time.sleep(waiting.pause(f"job {self.id}"))
 
-    async def aresult(self, timeout: float | None = None) -> R_co:
+    async def aresult(self, timeout: Duration | None = None) -> R_co:
         import asyncio
 
         waiting = Waiting(self._client.store, timeout)
@@ -315,10 +321,10 @@ class Waiting:
     Where there is no counter, the pauses between two looks grow.
     """
 
-    def __init__(self, store: Store, timeout: float | None) -> None:
+    def __init__(self, store: Store, timeout: Duration | None) -> None:
         self._store = store
-        self._timeout = timeout
-        self._end = None if timeout is None else time.monotonic() + timeout
+        self._timeout = None if timeout is None else parse_duration(timeout, "timeout")
+        self._end = None if self._timeout is None else time.monotonic() + self._timeout
         self._seen: int | None = None
         self._pause = POLL_SECONDS_MIN
 
@@ -332,7 +338,7 @@ class Waiting:
 
     def pause(self, what: str) -> float:
         if self._end is not None and time.monotonic() >= self._end:
-            raise errors.ResultTimeout(f"{what} did not end within {self._timeout} s; it goes on by itself")
+            raise errors.ResultTimeout(f"{what} did not end within {self._timeout:g} s; it goes on by itself")
         if running_here() is not None:
             raise errors.UsageError(_WAITS_IN_HANDLER.format(what))
         self._pause = min(self._pause * 1.5, POLL_SECONDS_MAX if self._seen is not None else LOOK_SECONDS_MAX)

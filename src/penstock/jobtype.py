@@ -70,6 +70,14 @@ class Using(Generic[P, R]):
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> JobCall[R]:
         """The call with these arguments, for enqueue_many() and follow-ups."""
+        if self._conn is not None:
+            raise ConfigError(
+                f"a call of {self._declaration.name} made by bind() is stored later, so conn= has no place here: give "
+                "it to what stores it, such as enqueue_many(…, conn=conn)"
+            )
+        return self._call(*args, **kwargs)
+
+    def _call(self, *args: P.args, **kwargs: P.kwargs) -> JobCall[R]:
         return self._client.call(self._declaration, self._spec, self._job_id, args, kwargs)
 
     def _following(self, client: Client, name: str) -> Callable[[Any], Calls]:
@@ -84,11 +92,11 @@ class Using(Generic[P, R]):
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Store one job. When this returns, it is committed."""
-        return self._client.enqueue([self.bind(*args, **kwargs)], self._conn)[0]
+        return self._client.enqueue([self._call(*args, **kwargs)], self._conn)[0]
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """The same for async code."""
-        return (await self._client.aenqueue([self.bind(*args, **kwargs)], self._conn))[0]
+        return (await self._client.aenqueue([self._call(*args, **kwargs)], self._conn))[0]
 
 
 class JobType(Generic[C, X, P, R]):

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from penstock.client import Client, JobCall, Waiting, refuse_in_loop
+from penstock.domain.duration import Duration
 from penstock.domain.errors import CommitUncertain, ConfigError, EnqueueUncertain, ResultGone
 from penstock.domain.options import check_name, decode_policy
 from penstock.domain.workflows import (
@@ -46,16 +47,17 @@ from penstock.store.workflows import unknown_workflow
 class Step:
     """One step of a workflow: what others come after, by `after=`."""
 
-    __slots__ = ("_after", "calls", "flow", "name", "number", "on_failure")
+    __slots__ = ("_after", "calls", "flow", "many", "name", "number", "on_failure")
 
     def __init__(
-        self, flow: Workflow, number: int, name: str, calls: tuple[JobCall[Any], ...], after: Iterable[Step | str],
-        on_failure: OnFailure,
+        self, flow: Workflow, number: int, name: str, calls: tuple[JobCall[Any], ...], many: bool,
+        after: Iterable[Step | str], on_failure: OnFailure,
     ) -> None:  # fmt: skip
         self.flow = flow
         self.number = number
         self.name = name
         self.calls = calls
+        self.many = many
         self.on_failure = on_failure
         self._after = tuple(after)
 
@@ -96,7 +98,8 @@ class Workflow:
         comes after a step of many jobs gathers their results (fan-in). With on_failure="continue" those after it begin
         even if jobs of it did not complete. The name is that of the job type unless it is given.
         """
-        calls = (jobs,) if isinstance(jobs, JobCall) else tuple(jobs)
+        many = not isinstance(jobs, JobCall)
+        calls = _several(jobs, "a step takes calls made by bind()", "step(job.bind(…))") if many else (jobs,)
         for call in calls:
             _checked_call(call, "a step")
         if name is None and not calls:
@@ -109,9 +112,9 @@ class Workflow:
                 f"the workflow {self.name!r} would have more than {STEPS_MAX:,} steps: put jobs that run side by side "
                 "into one step"
             )
-        needed = (after,) if isinstance(after, (Step, str)) else tuple(after)
+        needed = (after,) if isinstance(after, (Step, str)) else _several(after, AFTER, "after=first or after='first'")
         policy = self._on_failure if on_failure is None else check_on_failure(on_failure)
-        self._steps[name] = Step(self, len(self._steps), name, calls, needed, policy)
+        self._steps[name] = Step(self, len(self._steps), name, calls, many, needed, policy)
         return self._steps[name]
 
     def find(self, needed: Step | str, of: Step) -> Step:
@@ -145,7 +148,13 @@ class Workflow:
             id=id_,
             name=self.name,
             steps=tuple(
-                NewStep(step.name, tuple(self._job(call, id_, parent) for call in step.calls), needed, step.on_failure)
+                NewStep(
+                    step.name,
+                    tuple(self._job(call, id_, parent) for call in step.calls),
+                    needed,
+                    step.on_failure,
+                    step.many,
+                )
                 for step, needed in zip(steps, after, strict=True)
             ),
             compensate=None if self._compensate is None else self._client.child(self._compensate, id_, parent),
@@ -176,9 +185,22 @@ class Workflow:
         return WorkflowHandle(new.id, created, self._client)
 
 
+AFTER = "after= takes steps of the same workflow, or their names"
+
+
+def _several(given: Any, what: str, example: str) -> tuple[Any, ...]:
+    """What was given as several, or an error that shows how."""
+    try:
+        return tuple(given)
+    except TypeError:
+        raise ConfigError(f"{what}, not {given!r}: {example}") from None
+
+
 def _checked_call(call: object, where: str) -> JobCall[Any]:
     if not isinstance(call, JobCall):
         raise ConfigError(f"{where} takes calls made by bind(), not {type(call).__name__}: job.bind(…)")
+    if call.job_id is not None:
+        raise ConfigError(f"a job of a workflow gets its id with it: leave id= out of the options of {call.type}")
     if call.spec.unique is not None:
         raise ConfigError(
             f"{call.type} has a unique key, and a job of a workflow cannot have one: it would never run if another job "
@@ -235,8 +257,8 @@ class WorkflowHandle(msgspec.Struct, frozen=True, eq=False):
     async def astate(self) -> WorkflowState:
         return (await self.aread()).state
 
-    def ended(self, timeout: float | None = None) -> WorkflowInfo:
-        """Wait for its end, and tell how it ended. After `timeout` seconds: ResultTimeout; it goes on by itself."""
+    def ended(self, timeout: Duration | None = None) -> WorkflowInfo:
+        """Wait for its end, and tell how it ended. After `timeout`: ResultTimeout; it goes on by itself."""
         refuse_in_loop("ended", "aended")
         waiting = Waiting(self._client.store, timeout)
         while True:
@@ -246,7 +268,7 @@ class WorkflowHandle(msgspec.Struct, frozen=True, eq=False):
                     return found
             time.sleep(waiting.pause(f"workflow {self.id}"))
 
-    async def aended(self, timeout: float | None = None) -> WorkflowInfo:
+    async def aended(self, timeout: Duration | None = None) -> WorkflowInfo:
         """The same as ended(), for async code."""
         import asyncio
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.domain.job import Event
-from penstock.domain.workflows import StepInfo, WorkflowInfo, WorkflowState, workflow_id
+from penstock.domain.workflows import OnFailure, StepInfo, WorkflowInfo, WorkflowState, workflow_id
 from penstock.store import params as p
 from tests.contract.world import World
 
@@ -14,11 +14,15 @@ RUNNING, COMPLETED, FAILED, CANCELLED = WorkflowState
 
 
 class Flow:
-    """A workflow under test. Steps are given as (name, number of jobs, names of steps before, options)."""
+    """A workflow under test. Steps are given as (name, number of jobs, names of steps before)."""
 
-    def __init__(self, world: World, *steps: tuple[Any, ...], compensate: bool = False, **fields: Any) -> None:
+    def __init__(
+        self, world: World, *steps: tuple[Any, ...], compensate: bool = False, on_failure: OnFailure = "stop",
+        **fields: Any,
+    ) -> None:  # fmt: skip
         self.world = world
         self.id = workflow_id(world.new_id())
+        self._on_failure = on_failure
         names = [step[0] for step in steps]
         self.new = p.NewWorkflow(
             id=self.id,
@@ -28,10 +32,10 @@ class Flow:
             **fields,
         )
 
-    def _step(self, names: list[str], name: str, size: int, after: Iterable[str] = (), **options: Any) -> p.NewStep:
-        policy = options.pop("on_failure", "stop")
-        jobs = tuple(self._job(name, **options) for _ in range(size))
-        return p.NewStep(name, jobs, tuple(names.index(one) for one in after), policy)
+    def _step(self, names: list[str], name: str, size: int, after: Iterable[str] = ()) -> p.NewStep:
+        places = {known: place for place, known in enumerate(names)}
+        jobs = tuple(self._job(name) for _ in range(size))
+        return p.NewStep(name, jobs, tuple(places[one] for one in after), self._on_failure)
 
     def _job(self, type: str, **options: Any) -> p.NewJob:
         return self.world.new_job(type=type, parent=self.id, **options)

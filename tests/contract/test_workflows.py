@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 
-from penstock.domain.errors import PayloadTooLarge, UsageError
+from penstock.domain.errors import ConfigError, PayloadTooLarge, StoreRefused, UsageError
+from penstock.domain.gates import Gate
 from penstock.domain.job import Event, State
 from penstock.domain.options import Tenant
 from penstock.domain.workflows import workflow_id
@@ -77,6 +80,42 @@ def test_a_step_without_jobs_has_ended_as_it_begins(world: World, session: int) 
     assert flow.state is COMPLETED
     empty = Flow(world, ("none", 0), ("nothing", 0, ["none"])).enqueue()
     assert empty.state is COMPLETED
+
+
+def test_very_many_steps_without_jobs_end_one_after_the_other(world: World, session: int) -> None:
+    names = [f"step{number}" for number in range(2000)]
+    chain = [(name, 0, [before]) for before, name in pairwise(["first", *names])]
+    flow = Flow(world, ("first", 1), *chain, ("last", 1, [names[-1]])).enqueue()
+    complete(world, world.claim_one(session))
+    assert types(world.claim(session)) == ["last"]
+    assert Flow(world, ("first", 0), *chain).enqueue().state is COMPLETED
+    assert flow.state is RUNNING
+
+
+def test_a_key_that_has_got_another_limit_meanwhile_does_not_hold_up_a_workflow(world: World, session: int) -> None:
+    """Nobody is there to be told. The limit that is stored holds."""
+    planned = (Gate("shop:7", 1, None, "shop:{shop}"),)
+    first, second = (world.new_job(type=name) for name in ("first", "second"))
+    steps = p.NewStep("first", (first,)), p.NewStep("second", (msgspec.structs.replace(second, gates=planned),), (0,))
+    flow = p.NewWorkflow(id=workflow_id(world.new_id()), name="flow", steps=steps)
+    world.store.enqueue_workflow(p.EnqueueWorkflow(flow)).wait()
+    held = msgspec.structs.replace(world.new_job(type="other"), gates=(Gate("shop:7", 2, None, "shop:7"),))
+    world.enqueue(held)
+    refused = msgspec.structs.replace(world.new_job(type="third"), gates=planned)
+    with pytest.raises(ConfigError, match="two limits"):
+        world.enqueue(refused)
+    claims = world.claim(session, types=("first",))
+    complete(world, *claims)
+    assert sorted(types(world.claim(session))) == ["other", "second"]
+
+
+def test_an_id_that_is_taken_is_refused_and_nothing_is_stored(world: World) -> None:
+    flow = Flow(world, ("first", 1)).enqueue()
+    again = Flow(world, ("first", 1))
+    steps = tuple(msgspec.structs.replace(step, jobs=flow.new.steps[0].jobs) for step in again.new.steps)
+    with pytest.raises(StoreRefused):
+        world.store.enqueue_workflow(p.EnqueueWorkflow(msgspec.structs.replace(again.new, steps=steps))).wait()
+    assert world.store.read_workflow(again.id).wait() is None
 
 
 def test_the_same_workflow_is_stored_once(world: World, session: int) -> None:

@@ -158,6 +158,11 @@ def test_only_what_has_ended_and_not_completed_is_retried(world: World, session:
     complete(world, world.claim_one(session))
     with pytest.raises(UsageError, match="nothing is left"):
         flow.retry()
+    lenient = Flow(world, ("first", 1), on_failure="continue").enqueue()
+    end(world, world.claim_one(session))
+    assert lenient.state is COMPLETED
+    with pytest.raises(UsageError, match="1 of its jobs did not complete, and it went on without them"):
+        lenient.retry()
     failed = Flow(world, ("first", 1)).enqueue()
     end(world, world.claim_one(session))
     with pytest.raises(StoreBusy, match="retry it again"):
@@ -172,3 +177,19 @@ def test_unknown_workflows_are_named(world: World) -> None:
         world.store.cancel_workflow(p.CancelWorkflow(id=unknown)).wait()
     with pytest.raises(UnknownWorkflow, match=unknown):
         world.store.retry_workflow(p.RetryWorkflow(id=unknown, new_ids=[])).wait()
+
+
+def test_one_that_is_being_stopped_says_so(world: World, session: int) -> None:
+    flow = Flow(world, ("first", 2), ("second", 1, ["first"])).enqueue()
+    assert flow.read().stopping is None
+    first, other = world.claim(session)
+    world.start(first, other)
+    end(world, first)
+    assert (flow.state, flow.read().stopping) == (RUNNING, FAILED)
+    flow.cancel()
+    assert (flow.state, flow.read().stopping) == (RUNNING, CANCELLED)
+    assert [one.stopping for one in world.store.list_workflows(p.ListWorkflows()).wait()] == [CANCELLED]
+    with pytest.raises(UsageError, match="it ends when its last job has stopped"):
+        flow.retry()
+    end(world, other, Event.CANCEL)
+    assert (flow.state, flow.read().stopping) == (CANCELLED, None)

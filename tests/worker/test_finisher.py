@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
+import msgspec
 import pytest
 
-from penstock.domain.errors import CommitUncertain, StoreBusy, StoreError, StoreGone
+from penstock.domain.errors import CommitUncertain, ConfigError, StoreBusy, StoreError, StoreGone, StoreRefused
 from penstock.store.contract import Store
-from penstock.store.params import Completed, FinishJobs, Unfinished
+from penstock.store.params import Completed, FinishJobs, NewJob, Unfinished
 from penstock.worker import outage
-from penstock.worker.finisher import Finisher
+from penstock.worker.finisher import Attached, Finisher
 from tests.worker.fakes import Answer, released
 
 
@@ -145,3 +146,65 @@ def test_after_an_uncertain_commit_a_refusal_may_be_our_own_doing(caplog: pytest
 
     with_finisher(store, story)
     assert "refused" not in caplog.text
+
+
+class PickyStore(FinishStore):
+    """Never takes these tokens, as long as something goes with them."""
+
+    def __init__(self, error: Exception, *tokens: int) -> None:
+        super().__init__(StoreBusy("locked"))
+        self._error, self._never = error, {*tokens}
+
+    def finish_jobs(self, params: FinishJobs) -> Any:
+        attached = {token for token, _ in params.follow_ups} | {end.token for end in params.unfinished if end.member}
+        if not self.troubles and attached & self._never:
+            self.troubles.append(self._error)  # type: ignore[arg-type]
+        return super().finish_jobs(params)
+
+
+def with_follow_up(token: int) -> Attached:
+    return Attached([(token, cast(NewJob, None))])
+
+
+@pytest.mark.parametrize("error", [StoreRefused("taken"), ConfigError("two limits"), RecursionError("too deep")])
+def test_what_the_store_never_takes_holds_up_nobody_else(error: Exception) -> None:
+    store = PickyStore(error, 2, 5)
+    told: list[str] = []
+
+    async def story(finisher: Finisher) -> None:
+        def refused(token: int) -> Callable[[Exception], None]:
+            def fail(why: Exception) -> None:
+                told.append(f"{token}: {why}")
+                finisher.after(token, lambda: told.append(f"{token} has failed"))
+                finisher.unfinished(released(token))
+
+            return fail
+
+        finisher.completed(success(1))
+        for token in (2, 3):
+            finisher.after(token, lambda token=token: told.append(f"{token} is done"))  # type: ignore[misc]
+            finisher.completed(success(token), with_follow_up(token), refused(token))
+        finisher.unfinished(released(4))
+        finisher.unfinished(msgspec.structs.replace(released(5), member="the-id"))
+        await finisher.flush()
+        assert finisher.lost == 0
+
+    assert with_finisher(store, story) == []
+    assert sorted(store.tokens) == [1, 2, 3, 4, 5]
+    assert [done.token for batch in store.batches for done in batch.completed] == [1, 3]
+    assert sorted(told) == sorted([f"2: {error}", "2 has failed", "3 is done"])
+    (fifth,) = [end for batch in store.batches for end in batch.unfinished if end.token == 5]
+    assert fifth.member is None
+
+
+def test_an_error_that_nobody_has_caused_ends_the_finisher() -> None:
+    store = FinishStore()
+    store.troubles.append(RecursionError("a defect"))  # type: ignore[arg-type]
+
+    async def main() -> None:
+        finisher = Finisher(cast(Store, store), "default", pytest.fail)
+        finisher.completed(success(1))
+        await asyncio.wait_for(finisher.run(), 30)
+
+    with pytest.raises(RecursionError, match="a defect"):
+        asyncio.run(main())

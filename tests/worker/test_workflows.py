@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from penstock import (
     App,
+    Concurrency,
     ConfigError,
     Context,
     Failed,
     Fixed,
+    Handler,
     ResultGone,
     ResultTimeout,
     State,
@@ -31,6 +35,12 @@ from tests.worker import process_jobs
 from tests.worker.running import beside_worker, burst
 
 COMPLETED, FAILED = WorkflowState.COMPLETED, WorkflowState.FAILED
+
+
+@dataclass
+class Reading:
+    at: datetime
+    value: int
 
 
 @pytest.fixture
@@ -94,13 +104,45 @@ def test_a_fan_in_gets_the_results_in_the_order_of_the_calls(declared: App) -> N
 
 def test_a_plain_handler_gets_one_result_or_a_list(declared: App) -> None:
     flow = declared.workflow("one")
-    one = squares(flow, declared, 1)
-    flow.step(call(declared, "gathers_plainly", step="square"), name="one", after=one)
-    flow.step(call(declared, "gathers_plainly", step="none"), name="empty", after=flow.step([], name="none"))
+    given: dict[str, Any] = {
+        "one": call(declared, "square", number=2),
+        "list of one": [call(declared, "square", number=3)],
+        "list of none": [],
+    }
+    for number, jobs in enumerate(given.values()):
+        before = flow.step(jobs, name=f"before{number}")
+        flow.step(call(declared, "gathers_plainly", step=before.name), name=f"after{number}", after=before)
     flow.enqueue()
     burst(declared)
-    found = [job.result for job in declared.store.list_jobs(ListJobs(type="gathers_plainly")).wait()]
-    assert sorted(map(repr, found)) == ["0", "[]"]
+    jobs = declared.store.list_jobs(ListJobs(type="gathers_plainly")).wait()
+    assert {job.payload["step"]: job.result for job in jobs} == {"before0": 4, "before1": [9], "before2": []}
+
+
+@pytest.mark.parametrize("kind", ["async", "plain"])
+def test_results_have_the_types_that_their_handlers_return(app: App, kind: str) -> None:
+    @app.job
+    async def measure(at: datetime) -> Reading:
+        return Reading(at, 7)
+
+    seen: list[Any] = []
+    if kind == "async":
+
+        @app.job(name="look")
+        async def look(ctx: Context) -> None:
+            seen.append(await ctx.aresults("measure"))
+
+    else:
+
+        @app.job(name="look")
+        def look_plainly(ctx: Context) -> None:
+            seen.append(ctx.results("measure"))
+
+    now = datetime(2030, 1, 31, 12, tzinfo=UTC)
+    flow = app.workflow("typed")
+    flow.step(call(app, "look"), after=flow.step(measure.bind(now)))
+    flow.enqueue()
+    burst(app)
+    assert seen == [Reading(now, 7)]
 
 
 def test_in_place_of_a_job_that_failed_stands_failed(declared: App) -> None:
@@ -110,7 +152,9 @@ def test_in_place_of_a_job_that_failed_stands_failed(declared: App) -> None:
     handle = flow.enqueue()
     burst(declared)
     assert handle.state() is COMPLETED
-    assert only_job(declared, "gathers").result == ["9", "a job of step 'mixed' is dead"]
+    nine, failed = only_job(declared, "gathers").result
+    assert nine == "9"
+    assert failed == f"job {only_job(declared, 'broken').id} (broken) of step 'mixed' is dead"
 
 
 @pytest.mark.parametrize(
@@ -317,6 +361,132 @@ def test_mistakes_in_steps_are_named(declared: App, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("penstock.workflow.STEPS_MAX", 1)
     with pytest.raises(ConfigError, match="more than 1 steps"):
         flow.step(call(declared, "undo", what=""))
+    assert declared.store.list_workflows(ListWorkflows()).wait() == []
+
+
+@pytest.mark.parametrize("wrong", [None, 7, "job type", "options", "handle"])
+def test_what_is_no_call_is_named(declared: App, wrong: Any) -> None:
+    @declared.job
+    async def single() -> None: ...
+
+    given: Any = {"job type": single, "options": single.using(priority=1), "handle": single.enqueue()}.get(wrong, wrong)
+    with pytest.raises(ConfigError, match=r"a step takes calls made by bind\(\), not .*: step\(job\.bind\(…\)\)"):
+        declared.workflow("wrong").step(given)
+
+
+@pytest.mark.parametrize("wrong", [None, 7, "job type", "call"])
+def test_what_is_no_step_is_named(declared: App, wrong: Any) -> None:
+    @declared.job
+    async def single() -> None: ...
+
+    given: Any = {"job type": single, "call": single.bind()}.get(wrong, wrong)
+    with pytest.raises(
+        ConfigError, match=r"after= takes steps of the same workflow, or their names, not .*after=first"
+    ):
+        declared.workflow("wrong").step(single.bind(), after=given)
+
+
+def test_an_id_or_a_connection_has_no_place_in_a_workflow(declared: App) -> None:
+    @declared.job
+    async def single() -> None: ...
+
+    stored = single.enqueue()
+    with pytest.raises(ConfigError, match="leave id= out of the options of single"):
+        declared.workflow("adopts").step(single.using(id=stored.id).bind())
+    with pytest.raises(ConfigError, match="leave id= out"):
+        declared.workflow("undo", compensate=single.using(id=stored.id).bind())
+    with pytest.raises(ConfigError, match=r"single made by bind\(\) is stored later.*enqueue_many\(…, conn=conn\)"):
+        single.using(conn=object()).bind()
+
+
+def test_jobs_of_another_app_are_refused(declared: App) -> None:
+    other = App("sqlite:///nowhere.db")
+
+    @other.job
+    async def alien() -> None: ...
+
+    @declared.job(attempts=1)
+    async def makes(ctx: Context) -> None:
+        ctx.enqueue(alien.bind())
+
+    flow = declared.workflow("alien")
+    flow.step(alien.bind())
+    with pytest.raises(ConfigError, match="alien is a job of another App"):
+        flow.enqueue()
+    made = makes.enqueue()
+    burst(declared)
+    error = made.read().error
+    assert error is not None
+    assert "alien is a job of another App" in error.message
+
+
+def test_waiting_takes_durations(declared: App) -> None:
+    flow = declared.workflow("slow")
+    flow.step(call(declared, "broken"))
+    handle = flow.enqueue()
+    with pytest.raises(ResultTimeout, match=r"did not end within 0\.01 s"):
+        handle.ended(timeout="10ms")
+    with pytest.raises(ConfigError, match="timeout='soon' is not a duration"):
+        handle.ended(timeout="soon")
+
+
+# What the store refuses
+
+
+def test_what_the_store_refuses_fails_one_attempt_and_holds_up_nobody(declared: App) -> None:
+    """Two declarations give one key two limits, which only the store can see."""
+
+    @declared.job(limit=Concurrency("shop:{shop}", 1))
+    async def visit(shop: int) -> int:
+        return shop
+
+    @declared.job(limit=Concurrency("shop:7", 2), capability="absent")
+    async def clash() -> None: ...
+
+    told: list[str] = []
+
+    @declared.job(attempts=1)
+    class Makes(Handler[dict[str, str], str]):
+        async def process(self, ctx: Context, data: dict[str, str]) -> str:
+            ctx.enqueue(visit.bind(7))
+            return "made"
+
+        async def on_complete(self, ctx: Context, result: str) -> None:
+            told.append(result)
+
+        async def on_failed(self, ctx: Context, error: BaseException) -> None:
+            told.append(str(error))
+
+    clash.enqueue()
+    made = declared.enqueue("Makes", {})
+    others = [declared.enqueue("square", {"number": number}) for number in range(5)]
+    burst(declared)
+    job = made.read()
+    assert (job.state, [other.state() for other in others]) == (State.DEAD, [State.COMPLETED] * 5)
+    assert job.error is not None
+    assert "the key 'shop:7' has two limits" in job.error.message
+    assert told == [job.error.message]
+    assert declared.store.list_jobs(ListJobs(type="visit")).wait() == []
+
+
+def test_a_workflow_that_the_store_refuses_fails_the_job_that_makes_it(declared: App) -> None:
+    @declared.job(limit=Concurrency("shop:{shop}", 1))
+    async def visit(shop: int) -> int:
+        return shop
+
+    @declared.job(limit=Concurrency("shop:7", 2), capability="absent")
+    async def clash() -> None: ...
+
+    @declared.job(attempts=1)
+    async def makes(ctx: Context) -> None:
+        flow = declared.workflow("visits")
+        flow.step(visit.bind(7))
+        ctx.enqueue(flow)
+
+    clash.enqueue()
+    made = makes.enqueue()
+    burst(declared)
+    assert made.state() is State.DEAD
     assert declared.store.list_workflows(ListWorkflows()).wait() == []
 
 

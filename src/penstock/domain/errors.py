@@ -135,6 +135,10 @@ class StoreFull(StoreError):
     """The disk, or the size limit of the store, is full."""
 
 
+class StoreRefused(StoreError):
+    """The store does not take what it was given, now or later: a text that it cannot hold, or an id that is taken."""
+
+
 class StoreReadOnly(StoreError):
     """The store cannot be written with the rights of this process."""
 

@@ -171,6 +171,8 @@ def fill(key: str, payload: Mapping[str, Any], tenant: Tenant | None, what: str)
     filled = key if not values else "".join(
         literal + (values[field] if field is not None else "") for literal, field, _, _ in _formatter.parse(key)
     )  # fmt: skip
+    if "\0" in filled:
+        raise PayloadError(f"{what} makes the key {filled[:50]!r}, which holds a NUL character: remove it")
     if not 0 < len(filled) <= NAME_LENGTH_MAX:
         raise ConfigError(
             f"the key {filled[:50]!r} is not possible: 1 to {NAME_LENGTH_MAX} characters, with its values"

@@ -46,13 +46,16 @@ class StepInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkflowInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """One workflow as it is now. `parent` is the job that made it, if one did."""
+    """One workflow as it is now. `parent` is the job that made it, if one did. One that runs and begins no more steps,
+    since it was cancelled or a job of it failed, is `stopping`: in this state it will end.
+    """
 
     id: str
     name: str
     state: WorkflowState
     created_at: datetime
     ended_at: datetime | None = None
+    stopping: WorkflowState | None = None
     parent: str | None = None
     size: int = 0
     ended: int = 0

@@ -6,7 +6,7 @@ ends a job: what it counts down, and what begins because of it, is stored with i
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Container, Generator, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -32,9 +32,12 @@ class Ask(NamedTuple):
 
 
 class Put(NamedTuple):
-    """Jobs to enqueue."""
+    """Jobs to enqueue. `strict` refuses two limits for one key; otherwise the one that is stored holds, since nobody is
+    there to be told, and a workflow that cannot go on would be worse.
+    """
 
     jobs: list[p.NewJob]
+    strict: bool = False
 
 
 class Stop(NamedTuple):
@@ -98,12 +101,13 @@ def add(new: p.NewWorkflow) -> Steps[bool]:
         rows=as_json([row for number, step in enumerate(new.steps) for row in _member_rows(number, step)]),
     )
     first = [number for number, step in enumerate(new.steps) if not step.after]
-    yield from _begin_all(new.id, first)
+    yield from _advance(new.id, first, strict=True)
     return True
 
 
 def _step_row(number: int, step: p.NewStep) -> tuple[Any, ...]:
-    return number, step.name, step.on_failure, len(step.after), len(step.jobs), as_json(_specs_of(step))
+    specs = as_json(_specs_of(step))
+    return number, step.name, step.on_failure, len(step.after), len(step.jobs), specs, step.many
 
 
 def _specs_of(step: p.NewStep) -> list[p.JobSpec]:
@@ -137,30 +141,38 @@ def note_ended(ended: Sequence[Ended]) -> Steps[None]:
         if left == 0:
             over.append((workflow, step))
     for workflow, step in over:
-        yield from _end_step(workflow, step)
+        yield from _advance(workflow, ended=[step])
 
 
-def _end_step(workflow: str, step: int) -> Steps[None]:
-    """All jobs of a step have ended, or it has none: those after it may begin."""
+def _advance(workflow: str, begin: Iterable[int] = (), ended: Iterable[int] = (), strict: bool = False) -> Steps[None]:
+    """Begin steps, and those that come after steps that have ended. One without jobs ends as it begins."""
+    beginning, ending = deque(begin), deque(ended)
+    while beginning or ending:
+        if beginning:
+            step = beginning.popleft()
+            if not (yield from _begin(workflow, step, strict)):
+                ending.append(step)
+        else:
+            beginning += yield from _end_step(workflow, ending.popleft())
+
+
+def _begin(workflow: str, step: int, strict: bool) -> Steps[int]:
+    """Enqueue the jobs of a step; answers how many it has."""
+    [(specs, jobs)] = yield from ask("begin_step", workflow=workflow, step=step)
+    planned = yield from ask("release_members", workflow=workflow, step=step)
+    if planned:
+        yield Put(_planned_jobs(_specs(specs), planned), strict)
+    count: int = jobs
+    return count
+
+
+def _end_step(workflow: str, step: int) -> Steps[list[int]]:
+    """All jobs of a step have ended, or it has none: answers those after it that may begin."""
     [(left, stop)] = yield from ask("end_step", workflow=workflow)
-    if not stop:
-        unblocked = yield from ask("unblock_steps", workflow=workflow, needed=step)
-        yield from _begin_all(workflow, sorted(number for number, pending in unblocked if pending == 0))
+    unblocked = [] if stop else (yield from ask("unblock_steps", workflow=workflow, needed=step))
     if left == 0:
         yield from _end(workflow)
-
-
-def _begin_all(workflow: str, steps: Sequence[int]) -> Steps[None]:
-    empty: list[int] = []
-    for step in steps:
-        [(specs, jobs)] = yield from ask("begin_step", workflow=workflow, step=step)
-        planned = yield from ask("release_members", workflow=workflow, step=step)
-        if planned:
-            yield Put(_planned_jobs(_specs(specs), planned))
-        if jobs == 0:
-            empty.append(step)
-    for step in empty:
-        yield from _end_step(workflow, step)
+    return sorted(number for number, pending in unblocked if pending == 0)
 
 
 def _planned_jobs(specs: list[p.JobSpec], rows: Iterable[tuple[Any, ...]]) -> list[p.NewJob]:
@@ -190,7 +202,7 @@ def settle(settle: p.SettleWorkflows) -> Steps[int]:
 
 def cancel(cancel: p.CancelWorkflow) -> Steps[p.WorkflowCancelled]:
     """Begin no more of it, cancel what waits, and ask what runs to stop."""
-    state, _ = yield from _find(cancel.id)
+    state, _, _ = yield from _find(cancel.id)
     if state is not WorkflowState.RUNNING:
         return p.WorkflowCancelled(state, 0, None)
     if not cancel.after:
@@ -209,11 +221,11 @@ def cancel(cancel: p.CancelWorkflow) -> Steps[p.WorkflowCancelled]:
 
 def retry(retry: p.RetryWorkflow) -> Steps[int]:
     """Run again what did not complete; answers how many jobs that are."""
-    state, compensate = yield from _find(retry.id)
-    if state in (WorkflowState.RUNNING, WorkflowState.COMPLETED):
-        fix = "cancel it first" if state is WorkflowState.RUNNING else "nothing is left to do"
-        raise UsageError(f"workflow {retry.id} is {state}, and only a failed or cancelled one is retried; {fix}")
+    state, stop, compensate = yield from _find(retry.id)
     members = yield from ask("unfinished_members", id=retry.id)
+    if state in (WorkflowState.RUNNING, WorkflowState.COMPLETED):
+        fix = _instead_of_retry(state, stop, len(members))
+        raise UsageError(f"workflow {retry.id} is {state}, and only a failed or cancelled one is retried; {fix}")
     spent = [id_ for id_, released in members if released]
     if len(spent) >= len(retry.new_ids):
         raise StoreBusy(f"workflow {retry.id} has changed while it was looked at; retry it again")
@@ -225,18 +237,31 @@ def retry(retry: p.RetryWorkflow) -> Steps[int]:
     again = None if compensate is None else as_json(msgspec.structs.replace(_job(compensate), id=retry.new_ids[-1]))
     yield from ask("reopen_workflow", id=retry.id, compensate=again)
     ready = [step for (step,) in (yield from ask("steps_to_begin", id=retry.id))]
-    yield from _begin_all(retry.id, sorted(ready))
+    yield from _advance(retry.id, sorted(ready))
     yield from _audit(retry.actor, "retry workflow", {"id": retry.id, "jobs": pairs})
     return len(members)
 
 
-def _find(workflow: str) -> Steps[tuple[WorkflowState, str | None]]:
-    """Its state, and the job that compensates. On PostgreSQL it is locked until the end of the transaction."""
+def _instead_of_retry(state: WorkflowState, stop: int, unfinished: int) -> str:
+    if state is WorkflowState.RUNNING:
+        return "it ends when its last job has stopped: wait for that" if stop else "cancel it first"
+    if not unfinished:
+        return "nothing is left to do"
+    return (
+        f"{unfinished} of its jobs did not complete, and it went on without them (on_failure='continue'): retry them "
+        "by themselves, penstock dead list shows them"
+    )
+
+
+def _find(workflow: str) -> Steps[tuple[WorkflowState, int, str | None]]:
+    """Its state, that in which it will end if it was stopped, and the job that compensates. On PostgreSQL it is locked
+    until the end of the transaction.
+    """
     found = yield from ask("find_workflow", id=workflow)
     if not found:
         raise unknown_workflow(workflow)
-    [(state, compensate)] = found
-    return STATES[state], compensate
+    [(state, stop, compensate)] = found
+    return STATES[state], stop, compensate
 
 
 def _audit(actor: str, action: str, detail: Any) -> Steps[None]:
@@ -278,10 +303,11 @@ def list_all(listed: p.ListWorkflows) -> Steps[list[WorkflowInfo]]:
 
 
 def _info(row: tuple[Any, ...], steps: tuple[StepInfo, ...] = ()) -> WorkflowInfo:
-    id_, name, state, created_at, ended_at, parent, size, ended = row
+    id_, name, state, stop, created_at, ended_at, parent, size, ended = row
     return WorkflowInfo(
         id=id_, name=name, state=STATES[state], created_at=from_us(created_at),
         ended_at=None if ended_at is None else from_us(ended_at), parent=parent, size=size, ended=ended, steps=steps,
+        stopping=STATES[stop] if stop and STATES[state] is WorkflowState.RUNNING else None,
     )  # fmt: skip
 
 
@@ -319,14 +345,18 @@ def results(read: p.ReadResults) -> Steps[list[p.StepResult]]:
             f"the workflow has no step {read.step!r}; its steps are: {', '.join(names)}" if names
             else f"workflow {read.workflow} is not stored"
         )  # fmt: skip
-    [(number, size)] = found
+    [(number, size, many, specs)] = found
     if size > read.bytes_max:
         raise PayloadTooLarge(
             f"the results of step {read.step!r} are {size:,} bytes together; the limit is {read.bytes_max:,}: store "
             "the data elsewhere and return references"
         )
     rows = yield from ask("step_results", workflow=read.workflow, step=number)
-    return [p.StepResult(None if state is None else FINAL_STATES[StateCode(state)], result) for state, result in rows]
+    types = [spec.type for spec in _specs(specs)]
+    return [
+        p.StepResult(id_, types[spec], bool(many), None if state is None else FINAL_STATES[StateCode(state)], result)
+        for id_, spec, state, result in rows
+    ]
 
 
 # Finishing

@@ -153,7 +153,7 @@ class Server:
         plan = self._plans.get(claim.type)
         if plan is None:
             declaration = _declared(self._registry, claim.type)
-            plan = Plan(declaration, claim.type, self._app._store, self._resources, self._finish_in)
+            plan = Plan(declaration, claim.type, self._app._store, self._resources, self._finish_in, self._registry)
             self._plans[claim.type] = plan
         run = ChildRun(self.wire, claim, plan, work.started_us)
         run.deadline = work.seconds

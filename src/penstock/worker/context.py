@@ -141,15 +141,18 @@ class Context:
             self._run.follow_ups += (call,)
 
     def results(self, step: str) -> Any:
-        """What the jobs of an earlier step of this job's workflow returned: the result of its one job, or a list with
-        one for each of many, in their order. Where a job did not complete, Failed stands for it. For plain handlers.
+        """What the jobs of an earlier step of this job's workflow returned: the result of its one job, or, if the step
+        was given a list of calls, a list with one for each, in their order. Where a job did not complete, Failed stands
+        for it. For plain handlers.
         """
         refuse_in_loop("ctx.results", "ctx.aresults")
-        return gathered(self._run.plan.store.read_results(asked_results(self._claim, step)).wait(), step)
+        plan = self._run.plan
+        return gathered(plan.store.read_results(asked_results(self._claim, step)).wait(), step, plan.registry)
 
     async def aresults(self, step: str) -> Any:
         """The same as results(), for async handlers."""
-        return gathered(await self._run.plan.store.read_results(asked_results(self._claim, step)), step)
+        plan = self._run.plan
+        return gathered(await plan.store.read_results(asked_results(self._claim, step)), step, plan.registry)
 
     def finish_in(self, conn: object, result: Any = None) -> None:
         """Store this job's completion in a transaction of yours, with its result and the follow-ups so far.

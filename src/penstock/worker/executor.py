@@ -190,7 +190,7 @@ class Executor:
         declaration = self._registry.find(name)
         if declaration is None:
             return None
-        plan = Plan(declaration, name, self._store, self._resources, self._outcomes.finish_in)
+        plan = Plan(declaration, name, self._store, self._resources, self._outcomes.finish_in, self._registry)
         self._plans[name] = plan
         return plan
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Container, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from penstock.domain.errors import CommitUncertain, StoreError
+import msgspec
+
+from penstock.domain.errors import CommitUncertain, StoreError, StoreRefused
 from penstock.domain.job import State
 from penstock.store.call import Call
 from penstock.store.contract import Store
@@ -32,6 +34,31 @@ NOTHING = Attached()
 """Most jobs end with nothing else to store, and then nothing is made for each of them."""
 
 
+Refused = Callable[[Exception], None]
+NOBODY: Mapping[int, Refused] = {}
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether the store will never take this, however often it is tried: it is not the store that is in trouble."""
+    return isinstance(error, StoreRefused) or not isinstance(error, StoreError)
+
+
+def parts_of(batch: FinishJobs, suspects: Container[int]) -> Iterator[FinishJobs]:
+    """Each outcome that could be why the store does not take the batch by itself, after all the others."""
+    plain = [done for done in batch.completed if done.token not in suspects]
+    ends = [end for end in batch.unfinished if end.member is None]
+    if plain or ends:
+        yield FinishJobs(plain, ends, history=batch.history)
+    for done in batch.completed:
+        if done.token in suspects:
+            follow_ups = [one for one in batch.follow_ups if one[0] == done.token]
+            workflows = [one for one in batch.workflows if one[0] == done.token]
+            yield FinishJobs([done], (), follow_ups, batch.history, workflows=workflows)
+    for end in batch.unfinished:
+        if end.member is not None:
+            yield FinishJobs((), [end], history=batch.history)
+
+
 class Finisher:
     """Holds outcomes until they are stored. Nothing is reported as done before that."""
 
@@ -43,6 +70,8 @@ class Finisher:
         self._unfinished: list[Unfinished] = []
         self._follow_ups: list[tuple[int, NewJob]] = []
         self._workflows: list[tuple[int, NewWorkflow]] = []
+        self._suspects: dict[int, Refused] = {}
+        """Successes with which more is stored, and whom to tell if the store does not take that."""
         self._after: list[tuple[int, Callable[[], None]]] = []
         self._wake = asyncio.Event()
         self._flushed = asyncio.Event()
@@ -50,14 +79,18 @@ class Finisher:
         self._settling: set[asyncio.Task[None]] = set()
         self._apart: dict[int, Claim] = {}
         self.lost = 0
+        self._failed_late: set[int] = set()
+        """Successes of this batch that have failed after all."""
         self._broken = False
         """Whether the store has failed for good."""
 
-    def completed(self, done: Completed, attached: Attached = NOTHING) -> None:
+    def completed(self, done: Completed, attached: Attached = NOTHING, refused: Refused | None = None) -> None:
+        """A success. `refused` is told when the store will never take what is attached: then nothing is stored."""
         self._completed.append(done)
-        if attached is not NOTHING:
+        if refused is not None:
             self._follow_ups += attached.follow_ups
             self._workflows += attached.workflows
+            self._suspects[done.token] = refused
         self._wake.set()
 
     def unfinished(self, end: Unfinished) -> None:
@@ -95,16 +128,19 @@ class Finisher:
                 self._completed, self._unfinished, self._follow_ups, self._history, workflows=self._workflows
             )
             after, self._after = self._after, []
+            suspects, self._suspects = self._suspects, {}
             self._completed, self._unfinished, self._follow_ups, self._workflows = [], [], [], []
             if batch.completed or batch.unfinished:
-                lost = self._refused(await self._store_batch(batch))
+                lost = self._refused(await self._store_batch(batch, suspects))
+                after = [(token, then) for token, then in after if token not in self._failed_late]
+                self._failed_late.clear()
                 for token, then in after:
                     if token not in lost:
                         then()
             if not (self._completed or self._unfinished):
                 self._flushed.set()
 
-    async def _store_batch(self, batch: FinishJobs) -> Collection[int]:
+    async def _store_batch(self, batch: FinishJobs, suspects: Mapping[int, Refused] = NOBODY) -> Collection[int]:
         """Try until the store has it: an outage of the store loses no outcome. Answers the tokens that were lost."""
         patience = Patience()
         sent_before = False
@@ -112,7 +148,11 @@ class Finisher:
             try:
                 lost = await self._store.finish_jobs(batch)
                 break
-            except StoreError as error:
+            except Exception as error:
+                if (suspects or any(end.member for end in batch.unfinished)) and is_refusal(error):
+                    return await self._store_apart(batch, suspects, error)
+                if not isinstance(error, StoreError):
+                    raise
                 if isinstance(error, FATAL):
                     self._broken = True
                     self._failed(error)
@@ -122,6 +162,31 @@ class Finisher:
                     f"outcomes of {len(batch.completed) + len(batch.unfinished)} jobs not stored yet", error
                 )
         return () if sent_before else lost  # After a first try, those that look lost were stored by it.
+
+    async def _store_apart(
+        self, batch: FinishJobs, suspects: Mapping[int, Refused], error: Exception
+    ) -> Collection[int]:
+        """The store will never take this batch: find out because of whom, and let the others not suffer for it."""
+        if len(batch.completed) + len(batch.unfinished) == 1:
+            return await self._give_up(batch, suspects, error)
+        lost: list[int] = []
+        for part in parts_of(batch, suspects):
+            mine = {done.token: suspects[done.token] for done in part.completed if done.token in suspects}
+            lost += await self._store_batch(part, mine)
+        return lost
+
+    async def _give_up(self, batch: FinishJobs, suspects: Mapping[int, Refused], error: Exception) -> Collection[int]:
+        """This one cannot be stored as it is. A success has failed after all; a failure is stored without its workflow,
+        which the leader will tell.
+        """
+        for done in batch.completed:
+            self._failed_late.add(done.token)
+            suspects[done.token](error)
+        if batch.unfinished:
+            log.error("a workflow could not be told of a job that has ended: %s", error)
+            alone = [msgspec.structs.replace(end, member=None) for end in batch.unfinished]
+            return await self._store_batch(FinishJobs(unfinished=alone, history=self._history))
+        return ()
 
     def _refused(self, lost: Collection[int]) -> Collection[int]:
         if lost and not self._broken:

@@ -102,7 +102,10 @@ class Outcomes:
                       result=self._shown(done.result))  # fmt: skip
         if run.plan.declaration.hooked:
             self._after(run, "on_complete", _for_hook(run, result))
-        self._finisher.completed(done, attached)
+        if attached is NOTHING and done.member is None:
+            self._finisher.completed(done)
+        else:
+            self._finisher.completed(done, attached, lambda error: self.fail(run, error))
 
     # Completion in a transaction of the handler's
 

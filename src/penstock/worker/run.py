@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from penstock.client import JobCall
 from penstock.domain.job import Progress
 from penstock.domain.options import Policy, Tenant
-from penstock.domain.registry import Declaration
+from penstock.domain.registry import Declaration, Registry
 from penstock.store.call import Call
 from penstock.store.contract import Store
 from penstock.store.params import Claim, NewWorkflow
@@ -33,17 +33,18 @@ Complete = Callable[["Run", object, Any], Call[list[int]]]
 class Plan:
     """What a worker needs to run one job type, looked up once per claimed batch instead of once per job.
 
-    `resources` is what the app's lifespan yielded.
+    `resources` is what the app's lifespan yielded; `registry` knows the other types.
     """
 
-    __slots__ = ("chatty", "complete", "declaration", "logger", "resources", "store")
+    __slots__ = ("chatty", "complete", "declaration", "logger", "registry", "resources", "store")
 
     def __init__(self, declaration: Declaration, name: str, store: Store, resources: Any = None,
-                 complete: Complete | None = None) -> None:  # fmt: skip
+                 complete: Complete | None = None, registry: Registry | None = None) -> None:  # fmt: skip
         self.declaration = declaration
         self.store = store
         self.resources = resources
         self.complete = complete
+        self.registry = registry
         self.logger = logging.getLogger(f"penstock.job.{name}")
         self.chatty = self.logger.isEnabledFor(logging.INFO)
 

@@ -163,6 +163,8 @@ def test_a_file_system_without_write_ahead_logging(
         (apsw.PermissionsError("x"), errors.StoreReadOnly),
         (apsw.CorruptError("x"), errors.NotAStore),
         (apsw.SQLError("x"), errors.StoreVersionError),
+        (apsw.ConstraintError("x"), errors.StoreRefused),
+        (apsw.TooBigError("x"), errors.StoreRefused),
         (apsw.IOError("x"), errors.StoreError),
         (apsw.MisuseError("x"), errors.StoreError),
     ],

@@ -14,13 +14,13 @@ from penstock.store.sqlite.store import SqliteStore
 
 FOLDER = Path(penstock.store.sqlite.__file__).parent
 FILES = {file.stem for file in (FOLDER / "sql").glob("*.sql")}
-SHARED = FOLDER.parent / "workflows.py"
+SHARED = [FOLDER.parent / name for name in ("planned.py", "workflows.py")]
 """Asks for statements that every engine has."""
 TAKES_A_NAME = {"run", "change", "value", "array", "sql", "ask"}
 
 
 def trees() -> list[ast.Module]:
-    return [ast.parse(file.read_text("utf-8")) for file in (*FOLDER.glob("*.py"), SHARED)]
+    return [ast.parse(file.read_text("utf-8")) for file in (*FOLDER.glob("*.py"), *SHARED)]
 
 
 def texts() -> set[str]:

@@ -12,12 +12,15 @@ from penstock.store.params.jobs import NewJob
 
 
 class NewStep(msgspec.Struct, frozen=True):
-    """Jobs that are enqueued together, once all steps named by their numbers in `after` have ended."""
+    """Jobs that are enqueued together, once all steps named by their numbers in `after` have ended. `many` says that
+    they were given as several, also if it is one.
+    """
 
     name: str
     jobs: tuple[NewJob, ...]
     after: tuple[int, ...] = ()
     on_failure: OnFailure = "stop"
+    many: bool = False
 
 
 class NewWorkflow(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +82,11 @@ class RetryWorkflow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepResult(msgspec.Struct, frozen=True, array_like=True):
-    """What became of one job of a step: its state, and its result if it completed."""
+    """What became of one job of a step: its state, and its result if it completed. `many` is that of the step."""
 
+    id: str
+    type: str
+    many: bool
     state: State | None
     result: str | None
 

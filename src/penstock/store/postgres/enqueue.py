@@ -25,17 +25,22 @@ Wanted = tuple[str, float | None]
 
 
 def enqueue_steps(
-    jobs: Sequence[NewJob], retried_from: dict[str, str] | None = None, wake: bool = True, own: bool = True
+    jobs: Sequence[NewJob],
+    retried_from: dict[str, str] | None = None,
+    wake: bool = True,
+    own: bool = True,
+    strict: bool = True,
 ) -> Steps[list[Enqueued]]:
     """Store the jobs. One whose id is stored already, or whose unique key is held, is answered with created False.
 
-    `own` is False in a transaction of the caller's, which may last.
+    `own` is False in a transaction of the caller's, which may last. `strict` refuses a limit that differs from the one
+    that is stored for its key.
     """
     if is_plain(jobs[:1]) and len(jobs) == 1 and not retried_from and (yield from _insert_one(jobs[0], wake)):
         return [Enqueued(jobs[0].id, True)]
     held = (yield from _held_keys(jobs)) if any(job.spec.unique for job in jobs) else {}
     gated = [job for job in jobs if job.gates]
-    parked = (yield from park_steps(gated, own)) if gated else {}
+    parked = (yield from park_steps(gated, own, strict)) if gated else {}
     runs: list[tuple[list[NewJob], set[str] | None]] = []
     for (spec, old_id), alike in _parts(_runs(jobs, held, retried_from)):
         runs.append((alike, (yield from _insert(spec, alike, old_id, wake, parked))))

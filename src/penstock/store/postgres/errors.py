@@ -10,7 +10,6 @@ CACHED_PLAN = "0A000"
 READ_ONLY = "25006"
 AGAIN = frozenset({SERIALIZATION_FAILURE, DEADLOCK})
 LOCK_TIMEOUT = "55P03"
-UNIQUE_VIOLATION = "23505"
 COMPLETION_UNKNOWN = "40003"
 
 _Kind = tuple[type[errors.StoreError], str]
@@ -54,12 +53,14 @@ _BY_STATE: dict[str, _Kind] = {
     SERIALIZATION_FAILURE: (errors.StoreBusy, "conflicts with other transactions did not end ({error}); try again"),
     DEADLOCK: (errors.StoreBusy, "deadlocks with other transactions did not end ({error}); try again"),
     CACHED_PLAN: (errors.StoreBusy, "the tables were changed meanwhile ({error}); try again"),
-    "22021": (errors.StoreError, "a text cannot be stored ({error}); remove NUL and other invalid characters"),
+    "22021": (errors.StoreRefused, "a text cannot be stored ({error}); remove NUL and other invalid characters"),
 }
 _BY_CLASS: dict[str, _Kind] = {
     "08": (errors.StoreUnavailable, "the connection was lost ({error}); is the server running?"),
     "57": (errors.StoreUnavailable, "the server is shutting down or starting ({error}); try again"),
     "58": (errors.StoreUnavailable, "the server has an error of its own ({error}); see its log"),
+    "22": (errors.StoreRefused, "a value cannot be stored ({error})"),
+    "23": (errors.StoreRefused, "it does not fit what is stored already ({error})"),
     "53": (errors.StoreUnavailable, "the server is out of resources ({error}); try again later"),
     "42": (errors.StoreVersionError, "the tables are not as this version of penstock made them ({error})"),
 }
@@ -79,5 +80,5 @@ def translate(error: BaseException, address: str) -> errors.StoreError:
     import psycopg
 
     if state is None and isinstance(error, psycopg.DataError):
-        return errors.StoreError(f"{address}: a value cannot be stored ({error}); remove NUL characters from texts")
+        return errors.StoreRefused(f"{address}: a value cannot be stored ({error}); remove NUL characters from texts")
     return translate_state(state, str(error) or type(error).__name__, address)

@@ -43,7 +43,7 @@ def admit_steps(claims: Sequence[p.Claim], free: int) -> Steps[tuple[list[p.Clai
     return admitted, bool(back), [claim for claim in claims if claim.token in stopped]
 
 
-def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:
+def park_steps(jobs: Sequence[p.NewJob], own: bool, strict: bool) -> Steps[dict[str, int]]:
     """Which of these new jobs wait before a gate from the start, and before which.
 
     Not in a transaction of the caller's (`own` is False): gates would be locked until its end. A claim finds out.
@@ -55,7 +55,8 @@ def park_steps(jobs: Sequence[p.NewJob], own: bool) -> Steps[dict[str, int]]:
         if (yield from run("change_gates", gates=given)):
             yield from run("line_up_parked", names=sorted(gates))
     seen = {row[1]: Seen(*row) for row in (yield from run("read_gates", names=sorted(gates)))}
-    refuse_two_limits(jobs, seen)
+    if strict:
+        refuse_two_limits(jobs, seen)
     if not own:
         return {}
     parked = overflow(jobs, seen)

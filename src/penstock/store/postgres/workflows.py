@@ -31,7 +31,7 @@ def _do(asked: Ask | Put | Stop, cancel: Cancel | None, own: bool) -> Steps[list
     if isinstance(asked, Ask):
         return (yield from run(asked.name, **asked.parameters))
     if isinstance(asked, Put):
-        return list((yield from enqueue_steps(asked.jobs, own=own)))
+        return list((yield from enqueue_steps(asked.jobs, own=own, strict=asked.strict)))
     assert cancel is not None
     try:
         return [(yield from cancel(asked.cancel))]

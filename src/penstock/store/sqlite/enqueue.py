@@ -39,8 +39,13 @@ def enqueue_whole(tx: Tx, jobs: Sequence[NewJob], whole: WholeKey) -> list[Enque
     return enqueue_jobs(tx, jobs) if holder is None else [Enqueued(holder, False) for _ in jobs]
 
 
-def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob], retried_from: str | None = None) -> list[Enqueued]:
-    """Store the jobs. One whose id is stored already, or whose unique key is held, is answered with created False."""
+def enqueue_jobs(
+    tx: Tx, jobs: Sequence[NewJob], retried_from: str | None = None, strict: bool = True
+) -> list[Enqueued]:
+    """Store the jobs. One whose id is stored already, or whose unique key is held, is answered with created False.
+
+    `strict` refuses a limit that differs from the one that is stored for its key.
+    """
     runs = [(spec, list(run)) for spec, run in groupby(jobs, key=attrgetter("spec"))]
     held = _held_keys(tx, jobs) if any(spec.unique for spec, _ in runs) else {}
     stored, newest = 0, LAST_OF_ALL
@@ -50,7 +55,7 @@ def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob], retried_from: str | None = None
             stored, newest = stored + count, tx.db.last_insert_rowid()
     last_job = newest - stored  # New rows get consecutive numbers.
     if stored:
-        _point_to_new(tx, runs, last_job)
+        _point_to_new(tx, runs, last_job, strict)
     if not held and stored == len(jobs):
         return [Enqueued(job.id, True) for job in jobs]
     seen = _stored_before(tx, [job for job in jobs if job.id not in held], last_job)
@@ -132,9 +137,9 @@ def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:
     return set(tx.array("stored_before", ids=as_json(ids), last_job=last_job))
 
 
-def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: int) -> None:
+def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: int, strict: bool) -> None:
     gated = [job for _, run in runs for job in run if job.gates]
-    parked = park_new(tx, gated) if gated else {}
+    parked = park_new(tx, gated, strict) if gated else {}
     if parked:
         rows = as_json(list(parked.items()))
         tx.change("park_new_jobs", rows=rows, last_job=last_job, now=tx.now)

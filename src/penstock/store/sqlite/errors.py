@@ -46,6 +46,8 @@ _KINDS: dict[type[apsw.Error], tuple[type[errors.StoreError], str]] = {
         errors.StoreVersionError,
         "the tables are not as this version of penstock made them ({error}); was the schema changed by hand?",
     ),
+    apsw.ConstraintError: (errors.StoreRefused, "it does not fit what is stored already ({error})"),
+    apsw.TooBigError: (errors.StoreRefused, "a value is too big for SQLite ({error}); store the data elsewhere"),
     apsw.IOError: (errors.StoreError, "the disk reported an error ({error}); check the disk and the file system"),
     apsw.NoMemError: (errors.StoreError, "SQLite ran out of memory"),
 }

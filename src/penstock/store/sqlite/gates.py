@@ -140,7 +140,7 @@ def wake_gates_of(tx: Tx, gates: str) -> None:
 # Enqueueing
 
 
-def park_new(tx: Tx, jobs: Sequence[p.NewJob]) -> dict[str, int]:
+def park_new(tx: Tx, jobs: Sequence[p.NewJob], strict: bool) -> dict[str, int]:
     """Which of these jobs wait before a gate from the start, and before which."""
     gates = gates_by_name(jobs)
     given = as_json(list(gates.values()))
@@ -149,7 +149,8 @@ def park_new(tx: Tx, jobs: Sequence[p.NewJob]) -> dict[str, int]:
         line_up_parked(tx, list(gates))
         tx.wake = True
     seen = read_gates(tx, gates)
-    refuse_two_limits(jobs, seen)
+    if strict:
+        refuse_two_limits(jobs, seen)
     return overflow(jobs, seen)
 
 

@@ -25,7 +25,7 @@ def carry_out(tx: Tx, steps: Steps[T], cancel: Cancel | None = None) -> T:
         if isinstance(asked, Ask):
             return tx.run(asked.name, **asked.parameters, now=tx.now)
         if isinstance(asked, Put):
-            return list(enqueue_jobs(tx, asked.jobs))
+            return list(enqueue_jobs(tx, asked.jobs, strict=asked.strict))
         assert cancel is not None
         try:
             return [cancel(tx, asked.cancel)]

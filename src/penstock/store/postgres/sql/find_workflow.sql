@@ -1,1 +1,1 @@
-SELECT state, compensate FROM penstock.workflow WHERE id = %(id)s::uuid FOR UPDATE
+SELECT state, stop, compensate FROM penstock.workflow WHERE id = %(id)s::uuid FOR UPDATE

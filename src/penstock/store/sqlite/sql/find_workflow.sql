@@ -1,1 +1,1 @@
-SELECT state, compensate FROM penstock_workflow WHERE id = :id
+SELECT state, stop, compensate FROM penstock_workflow WHERE id = :id
