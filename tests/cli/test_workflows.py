@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from penstock import App, Context, JobCall, WorkflowHandle, WorkflowState
+from penstock.store.params import ListJobs
 from tests.cli.conftest import Call, run_all
 from tests.cli.test_workers import rows
 
@@ -107,6 +108,23 @@ def test_a_workflow_is_cancelled_and_retried(call: Call, app: App) -> None:
         "id": handle.id, "before": "running", "after": "cancelled", "jobs": 4,
     }  # fmt: skip
     assert call("workflows", "retry", handle.id, "--json").json == {"id": handle.id, "jobs": 5}
+
+
+@pytest.mark.parametrize("words", [["dead", "retry"], ["jobs", "retry"]])
+def test_a_retry_outside_of_its_workflow_says_so(
+    call: Call, app: App, failed: WorkflowHandle, words: list[str]
+) -> None:
+    (boom,) = app.store.list_jobs(ListJobs(type="boom")).wait()
+    outcome = call(*words, boom.id)
+    assert (outcome.code, f"penstock workflows retry {failed.id}" in outcome.err) == (0, True)
+    assert failed.retry() == 2
+
+
+def test_a_retry_of_a_job_of_no_workflow_says_nothing_of_one(call: Call, app: App) -> None:
+    boom = app.enqueue("boom")
+    run_all(app)
+    outcome = call("dead", "retry", boom.id)
+    assert (outcome.code, outcome.err) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,20 @@ def test_a_key_that_has_got_another_limit_meanwhile_does_not_hold_up_a_workflow(
     assert sorted(types(world.claim(session))) == ["other", "second"]
 
 
+def test_a_follow_up_that_is_refused_stores_nothing_of_its_call(world: World, session: int) -> None:
+    parents = world.add_many(2)
+    claims = world.claim(session)
+    held = msgspec.structs.replace(world.new_job(type="other"), gates=(Gate("shop:7", 2, None, "shop:7"),))
+    world.enqueue(held)
+    refused = msgspec.structs.replace(world.new_job(), gates=(Gate("shop:7", 1, None, "shop:{shop}"),))
+    completed = [p.Completed(claim.token, world.clock.now_us()) for claim in claims]
+    with pytest.raises(ConfigError, match="two limits"):
+        world.store.finish_jobs(p.FinishJobs(completed, follow_ups=[(claims[0].token, refused)])).wait()
+    assert [world.read(parent).state for parent in parents] == [State.CLAIMED] * 2
+    assert world.store.finish_jobs(p.FinishJobs(completed)).wait() == []
+    assert [world.read(parent).state for parent in parents] == [State.COMPLETED] * 2
+
+
 def test_an_id_that_is_taken_is_refused_and_nothing_is_stored(world: World) -> None:
     flow = Flow(world, ("first", 1)).enqueue()
     again = Flow(world, ("first", 1))

@@ -202,7 +202,7 @@ def test_an_error_that_nobody_has_caused_ends_the_finisher() -> None:
     store.troubles.append(RecursionError("a defect"))  # type: ignore[arg-type]
 
     async def main() -> None:
-        finisher = Finisher(cast(Store, store), "default", pytest.fail)
+        finisher = Finisher(cast(Store, store), "default", lambda error: None)
         finisher.completed(success(1))
         await asyncio.wait_for(finisher.run(), 30)
 

@@ -11,12 +11,10 @@ import pytest
 
 from penstock import (
     App,
-    Concurrency,
     ConfigError,
     Context,
     Failed,
     Fixed,
-    Handler,
     ResultGone,
     ResultTimeout,
     State,
@@ -428,66 +426,6 @@ def test_waiting_takes_durations(declared: App) -> None:
         handle.ended(timeout="10ms")
     with pytest.raises(ConfigError, match="timeout='soon' is not a duration"):
         handle.ended(timeout="soon")
-
-
-# What the store refuses
-
-
-def test_what_the_store_refuses_fails_one_attempt_and_holds_up_nobody(declared: App) -> None:
-    """Two declarations give one key two limits, which only the store can see."""
-
-    @declared.job(limit=Concurrency("shop:{shop}", 1))
-    async def visit(shop: int) -> int:
-        return shop
-
-    @declared.job(limit=Concurrency("shop:7", 2), capability="absent")
-    async def clash() -> None: ...
-
-    told: list[str] = []
-
-    @declared.job(attempts=1)
-    class Makes(Handler[dict[str, str], str]):
-        async def process(self, ctx: Context, data: dict[str, str]) -> str:
-            ctx.enqueue(visit.bind(7))
-            return "made"
-
-        async def on_complete(self, ctx: Context, result: str) -> None:
-            told.append(result)
-
-        async def on_failed(self, ctx: Context, error: BaseException) -> None:
-            told.append(str(error))
-
-    clash.enqueue()
-    made = declared.enqueue("Makes", {})
-    others = [declared.enqueue("square", {"number": number}) for number in range(5)]
-    burst(declared)
-    job = made.read()
-    assert (job.state, [other.state() for other in others]) == (State.DEAD, [State.COMPLETED] * 5)
-    assert job.error is not None
-    assert "the key 'shop:7' has two limits" in job.error.message
-    assert told == [job.error.message]
-    assert declared.store.list_jobs(ListJobs(type="visit")).wait() == []
-
-
-def test_a_workflow_that_the_store_refuses_fails_the_job_that_makes_it(declared: App) -> None:
-    @declared.job(limit=Concurrency("shop:{shop}", 1))
-    async def visit(shop: int) -> int:
-        return shop
-
-    @declared.job(limit=Concurrency("shop:7", 2), capability="absent")
-    async def clash() -> None: ...
-
-    @declared.job(attempts=1)
-    async def makes(ctx: Context) -> None:
-        flow = declared.workflow("visits")
-        flow.step(visit.bind(7))
-        ctx.enqueue(flow)
-
-    clash.enqueue()
-    made = makes.enqueue()
-    burst(declared)
-    assert made.state() is State.DEAD
-    assert declared.store.list_workflows(ListWorkflows()).wait() == []
 
 
 def test_a_unique_key_has_no_place_in_a_workflow(declared: App) -> None:

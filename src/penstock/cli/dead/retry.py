@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from penstock.store.params import DeadFilter
 
 Pairs = list[tuple[str, str]]
+LOOKED_AT_MAX = 100
 
 
 @guarded
@@ -63,7 +64,7 @@ def retry_dead(
             confirm(f"Retry {plural(total, 'dead letter')} in {opened.info.address}?", yes)
         chosen = named or (list(_all_ids(opened, frozen)) if force else [])
         pairs = retry_ids(opened, chosen, force) if chosen else _retry_matching(opened, frozen, total)
-        print_retried(pairs, as_json)
+        print_retried(opened, pairs, as_json)
 
 
 def retry_ids(store: Store, ids: list[str], force: bool) -> Pairs:
@@ -130,9 +131,15 @@ class _telling:  # noqa: N801 — reads as a verb: with _telling(pairs)
             typer.echo(f"{len(self._pairs)} dead letters were retried before this failed", err=True)
 
 
-def print_retried(pairs: Pairs, as_json: bool) -> None:
+def print_retried(store: Store, pairs: Pairs, as_json: bool) -> None:
     from penstock.cli.output import plural, print_json, show, table
 
+    for workflow in _failed_workflows(store, pairs):
+        typer.echo(
+            f"note: workflow {workflow} does not know of the new job, and has no results for it; to run it as a part "
+            f"of that: penstock workflows retry {workflow}",
+            err=True,
+        )
     if as_json:
         print_json({"retried": [{"id": old, "new_id": new} for old, new in pairs], "count": len(pairs)})
         return
@@ -142,3 +149,13 @@ def print_retried(pairs: Pairs, as_json: bool) -> None:
             made.add_row(old, new)
         show(made)
     show(f"{plural(len(pairs), 'dead letter')} retried")
+
+
+def _failed_workflows(store: Store, pairs: Pairs) -> list[str]:
+    """Those that the first of the dead letters belong to, and that could be retried as a whole."""
+    from penstock.domain.workflows import WorkflowState, is_workflow
+
+    jobs = [store.read_job(old).wait() for old, _ in pairs[:LOOKED_AT_MAX]]
+    parents = {job.parent for job in jobs if job is not None and job.parent is not None and is_workflow(job.parent)}
+    found = [store.read_workflow(parent).wait() for parent in sorted(parents)]
+    return [one.id for one in found if one is not None and one.state in (WorkflowState.FAILED, WorkflowState.CANCELLED)]

@@ -21,4 +21,4 @@ def retry_job(job_id: JobId, force: Force = False, as_json: AsJson = False, stor
         job = read_job(opened, job_id)
         if job.state not in DEAD_LETTERS:
             fail(f"job {job.id} is {job.state}: only dead and expired jobs are retried; enqueue a new one")
-        print_retried(retry_ids(opened, [job.id], force), as_json)
+        print_retried(opened, retry_ids(opened, [job.id], force), as_json)
