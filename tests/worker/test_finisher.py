@@ -12,7 +12,7 @@ import pytest
 from penstock.domain.errors import CommitUncertain, ConfigError, StoreBusy, StoreError, StoreGone, StoreRefused
 from penstock.store.contract import Store
 from penstock.store.params import Completed, FinishJobs, NewJob, Unfinished
-from penstock.worker import outage
+from penstock.worker import finisher as finisher_module, outage
 from penstock.worker.finisher import Attached, Finisher
 from tests.worker.fakes import Answer, released
 
@@ -156,7 +156,8 @@ class PickyStore(FinishStore):
         self._error, self._never = error, {*tokens}
 
     def finish_jobs(self, params: FinishJobs) -> Any:
-        attached = {token for token, _ in params.follow_ups} | {end.token for end in params.unfinished if end.member}
+        attached = {token for token, _ in params.follow_ups}
+        attached |= {end.token for end in params.unfinished if end.member or end.error}
         if not self.troubles and attached & self._never:
             self.troubles.append(self._error)  # type: ignore[arg-type]
         return super().finish_jobs(params)
@@ -185,7 +186,7 @@ def test_what_the_store_never_takes_holds_up_nobody_else(error: Exception) -> No
             finisher.after(token, lambda token=token: told.append(f"{token} is done"))  # type: ignore[misc]
             finisher.completed(success(token), with_follow_up(token), refused(token))
         finisher.unfinished(released(4))
-        finisher.unfinished(msgspec.structs.replace(released(5), member="the-id"))
+        finisher.unfinished(msgspec.structs.replace(released(5), member="the-id", error="odd"))
         await finisher.flush()
         assert finisher.lost == 0
 
@@ -194,7 +195,7 @@ def test_what_the_store_never_takes_holds_up_nobody_else(error: Exception) -> No
     assert [done.token for batch in store.batches for done in batch.completed] == [1, 3]
     assert sorted(told) == sorted([f"2: {error}", "2 has failed", "3 is done"])
     (fifth,) = [end for batch in store.batches for end in batch.unfinished if end.token == 5]
-    assert fifth.member is None
+    assert (fifth.member, fifth.error, fifth.reason) == (None, None, finisher_module.BARE_REASON)
 
 
 def test_an_error_that_nobody_has_caused_ends_the_finisher() -> None:

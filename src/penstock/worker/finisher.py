@@ -36,6 +36,7 @@ NOTHING = Attached()
 
 Refused = Callable[[Exception], None]
 NOBODY: Mapping[int, Refused] = {}
+BARE_REASON = "the store did not take what was said of its end; see the log of its worker"
 
 
 def is_refusal(error: Exception) -> bool:
@@ -43,20 +44,28 @@ def is_refusal(error: Exception) -> bool:
     return isinstance(error, StoreRefused) or not isinstance(error, StoreError)
 
 
+def plainer(end: Unfinished) -> Unfinished | None:
+    """The same end with less of what a store may refuse: without its workflow, then without its texts; None if there is
+    nothing left to leave out.
+    """
+    if end.member is not None:
+        return msgspec.structs.replace(end, member=None)
+    bare = msgspec.structs.replace(end, error=None, reason=BARE_REASON, progress=None)
+    return None if end == bare else bare
+
+
 def parts_of(batch: FinishJobs, suspects: Container[int]) -> Iterator[FinishJobs]:
     """Each outcome that could be why the store does not take the batch by itself, after all the others."""
     plain = [done for done in batch.completed if done.token not in suspects]
-    ends = [end for end in batch.unfinished if end.member is None]
-    if plain or ends:
-        yield FinishJobs(plain, ends, history=batch.history)
+    if plain:
+        yield FinishJobs(plain, history=batch.history)
     for done in batch.completed:
         if done.token in suspects:
             follow_ups = [one for one in batch.follow_ups if one[0] == done.token]
             workflows = [one for one in batch.workflows if one[0] == done.token]
             yield FinishJobs([done], (), follow_ups, batch.history, workflows=workflows)
     for end in batch.unfinished:
-        if end.member is not None:
-            yield FinishJobs((), [end], history=batch.history)
+        yield FinishJobs((), [end], history=batch.history)
 
 
 class Finisher:
@@ -149,7 +158,7 @@ class Finisher:
                 lost = await self._store.finish_jobs(batch)
                 break
             except Exception as error:
-                if (suspects or any(end.member for end in batch.unfinished)) and is_refusal(error):
+                if (suspects or any(map(plainer, batch.unfinished))) and is_refusal(error):
                     return await self._store_apart(batch, suspects, error)
                 if not isinstance(error, StoreError):
                     raise
@@ -176,16 +185,16 @@ class Finisher:
         return lost
 
     async def _give_up(self, batch: FinishJobs, suspects: Mapping[int, Refused], error: Exception) -> Collection[int]:
-        """This one cannot be stored as it is. A success has failed after all; a failure is stored without its workflow,
-        which the leader will tell.
+        """This one cannot be stored as it is. A success has failed after all; a failure is stored with less of it: its
+        workflow is told by the leader then.
         """
         for done in batch.completed:
             self._failed_late.add(done.token)
             suspects[done.token](error)
         if batch.unfinished:
-            log.error("a workflow could not be told of a job that has ended: %s", error)
-            alone = [msgspec.structs.replace(end, member=None) for end in batch.unfinished]
-            return await self._store_batch(FinishJobs(unfinished=alone, history=self._history))
+            log.error("the end of a job cannot be stored as it is: %s", error)
+            ends = [end for end in map(plainer, batch.unfinished) if end is not None]
+            return await self._store_batch(FinishJobs(unfinished=ends, history=self._history))
         return ()
 
     def _refused(self, lost: Collection[int]) -> Collection[int]:

@@ -195,7 +195,7 @@ class Outcomes:
                 token=run.claim.token,
                 event=Event.FAIL,
                 error=msgspec.json.encode(info).decode(),
-                reason=info.message,
+                reason=info.message.replace("\0", "\\0"),  # Not every store can hold it.
                 keep=_kept(run.policy.remove_on_fail),
                 member=_member(run.claim),
             )
