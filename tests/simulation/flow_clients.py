@@ -38,8 +38,8 @@ class FlowsProcess(ClientProcess[FlowOrder]):
         job = self.random.choice([job for step in new.steps for job in step.jobs])
         try:
             await until_known(lambda: self.store.cancel_job(CancelJob(job.id)))
-        except UnknownJob:
-            pass
+        except (UnknownJob, UsageError):
+            pass  # It was removed, or is only planned.
 
     async def _retry(self, new: NewWorkflow) -> None:
         """Once it has ended, if that does not take too long."""
