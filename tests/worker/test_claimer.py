@@ -229,6 +229,18 @@ def test_a_refused_worker_asks_to_be_registered_again_and_names_its_session() ->
     with_claimer(store, story)
 
 
+def test_a_refusal_after_a_long_outage_is_not_waited_out_like_one(caplog: pytest.LogCaptureFixture) -> None:
+    """A worker that was cut off for long is lost by then. It registers again, and goes on at once."""
+    store = ClaimStore(1, *[StoreBusy("locked")] * 9, WorkerRefused("this worker is lost"), StoreBusy("locked"))
+
+    async def story(claimer: Claimer, executor: StubExecutor, running: asyncio.Task[None]) -> None:
+        await executor.taken.wait()
+
+    with_claimer(store, story)
+    waits = [record.args[-1] for record in caplog.records if record.args and "trying again" in record.msg]
+    assert waits == [*(0.001 * 2**n for n in range(9)), 0.001, 0.001]
+
+
 def test_a_claim_on_its_way_when_the_worker_stops_is_kept_for_release() -> None:
     store = ClaimStore(3)
 

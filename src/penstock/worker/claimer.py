@@ -85,7 +85,7 @@ class Claimer:
 
     async def run(self) -> None:
         """Claim until cancelled; in burst mode, until nothing is due and nothing runs."""
-        patience = Patience()
+        outage, refusal = Patience(), Patience()
         while True:
             want = self._demand()
             if want <= 0:
@@ -100,19 +100,19 @@ class Claimer:
             session = self._session()
             try:
                 claimed = await self._claim(want)
-                patience = Patience()
-            except WorkerInactive as error:
-                await patience.wait("claim refused", error)
-                continue
+                outage, refusal = Patience(), Patience()
             except WorkerRefused as error:
-                log.warning("%s", error)
-                self.register_again(session)
-                await patience.wait("claim refused", error)
+                outage = Patience()  # The store answers: however long it did not is over.
+                if not isinstance(error, WorkerInactive):
+                    log.warning("%s", error)
+                    self.register_again(session)
+                await refusal.wait("claim refused", error)
                 continue
             except StoreError as error:
                 if isinstance(error, FATAL):
                     raise
-                await patience.wait("could not claim", error)
+                refusal = Patience()
+                await outage.wait("could not claim", error)
                 continue
             if claimed.jobs:
                 self._limited = sum(job.gates is not None for job in claimed.jobs) / len(claimed.jobs)
