@@ -229,6 +229,27 @@ def test_a_refused_worker_asks_to_be_registered_again_and_names_its_session() ->
     with_claimer(store, story)
 
 
+def test_a_hint_ends_the_wait_after_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever gives it has been in touch with the store."""
+    monkeypatch.setattr(outage, "SECONDS_MAX", 3600.0)
+    store = ClaimStore(1, *[StoreBusy("locked")] * 4)
+    real = outage.Patience.__init__
+
+    def patient(self: outage.Patience) -> None:
+        real(self)
+        self._seconds = 3600.0
+
+    monkeypatch.setattr(outage.Patience, "__init__", patient)
+
+    async def story(claimer: Claimer, executor: StubExecutor, running: asyncio.Task[None]) -> None:
+        while not executor.taken.is_set():
+            claimer.hint.set()
+            await asyncio.sleep(0)
+        assert store.troubles == []
+
+    with_claimer(store, story)
+
+
 def test_a_refusal_after_a_long_outage_is_not_waited_out_like_one(caplog: pytest.LogCaptureFixture) -> None:
     """A worker that was cut off for long is lost by then. It registers again, and goes on at once."""
     store = ClaimStore(1, *[StoreBusy("locked")] * 9, WorkerRefused("this worker is lost"), StoreBusy("locked"))
@@ -237,7 +258,8 @@ def test_a_refusal_after_a_long_outage_is_not_waited_out_like_one(caplog: pytest
         await executor.taken.wait()
 
     with_claimer(store, story)
-    waits = [record.args[-1] for record in caplog.records if record.args and "trying again" in record.msg]
+    told = [cast(tuple[Any, ...], record.args) for record in caplog.records if "trying again" in record.msg]
+    waits = [args[-1] for args in told]
     assert waits == [*(0.001 * 2**n for n in range(9)), 0.001, 0.001]
 
 

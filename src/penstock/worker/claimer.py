@@ -106,13 +106,13 @@ class Claimer:
                 if not isinstance(error, WorkerInactive):
                     log.warning("%s", error)
                     self.register_again(session)
-                await refusal.wait("claim refused", error)
+                await refusal.wait("claim refused", error, self.hint)
                 continue
             except StoreError as error:
                 if isinstance(error, FATAL):
                     raise
                 refusal = Patience()
-                await outage.wait("could not claim", error)
+                await outage.wait("could not claim", error, self.hint)
                 continue
             if claimed.jobs:
                 self._limited = sum(job.gates is not None for job in claimed.jobs) / len(claimed.jobs)

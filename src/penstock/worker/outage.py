@@ -28,7 +28,17 @@ class Patience:
     def __init__(self) -> None:
         self._seconds = SECONDS_MIN
 
-    async def wait(self, what: str, error: BaseException) -> None:
+    async def wait(self, what: str, error: BaseException, hint: asyncio.Event | None = None) -> None:
+        """Wait; with a `hint`, no longer than until there is one: then the store answers somebody."""
         log.error("%s: %s; trying again in %.1f s", what, error, self._seconds)
-        await asyncio.sleep(self._seconds * (0.5 + random.random()))
+        pause = self._seconds * (0.5 + random.random())
         self._seconds = min(self._seconds * 2, SECONDS_MAX)
+        if hint is None:
+            await asyncio.sleep(pause)
+            return
+        await asyncio.sleep(min(pause, SECONDS_MIN))
+        try:
+            async with asyncio.timeout(max(0.0, pause - SECONDS_MIN)):
+                await hint.wait()
+        except TimeoutError:
+            pass
