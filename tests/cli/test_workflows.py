@@ -95,6 +95,29 @@ def test_a_job_is_shown_with_what_it_enqueued(call: Call, app: App) -> None:
     assert document["workflow"] is None
 
 
+def test_a_job_that_enqueued_much_says_that_there_is_more(call: Call, app: App) -> None:
+    @app.job
+    async def parent(ctx: Context, jobs: int, flows: int) -> None:
+        for _ in range(jobs):
+            ctx.enqueue(_call(app, "greet"))
+        for _ in range(flows):
+            flow = app.workflow("made")
+            flow.step([], name="nothing")
+            ctx.enqueue(flow)
+
+    handles = [parent.enqueue(jobs, flows) for jobs, flows in ((20, 20), (21, 20), (20, 21))]
+    run_all(app)
+    told = [call("jobs", "show", handle.id, "--json").json for handle in handles]
+    assert [(len(one["children"]), one["more_children"]) for one in told] == [(20, False), (20, True), (20, False)]
+    assert [(len(one["workflows"]), one["more_workflows"]) for one in told] == [(20, False), (20, False), (20, True)]
+    shown = [call("jobs", "show", handle.id).out for handle in handles]
+    assert ["… more: " in one for one in shown] == [False, True, True]
+    assert f"… more: penstock jobs list --parent {handles[1].id}" in shown[1]
+    assert f"… more: penstock workflows list --parent {handles[2].id}" in shown[2]
+    listed = call("workflows", "list", "--parent", handles[2].id, "--limit", "100", "--json").json["workflows"]
+    assert len(listed) == 21
+
+
 def test_a_workflow_is_cancelled_and_retried(call: Call, app: App) -> None:
     handle = failing(app)
     outcome = call("workflows", "cancel", handle.id)
