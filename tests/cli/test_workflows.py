@@ -155,7 +155,11 @@ def test_a_retry_of_a_job_of_no_workflow_says_nothing_of_one(call: Call, app: Ap
     [
         (["list", "--state", "lost"], "use one of: running, completed, failed, cancelled"),
         (["show", "0198c0de-0000-8000-8000-000000000000"], "no workflow has the id"),
-        (["show", "nonsense"], "ids are UUIDs"),
+        (["show", "nope"], "'nope' is not the id of a workflow: those look like 0198c0de-0000-8000-8000-000000000000"),
+        (["show", "nope"], "to find it: penstock workflows list"),
+        (["cancel", "nope"], "to find it: penstock workflows list"),
+        (["retry", "nope"], "to find it: penstock workflows list"),
+        (["list", "--before", "nope"], "is not the id of a workflow"),
         (["cancel", "0198c0de-0000-8000-8000-000000000000"], "no workflow has the id"),
         (["retry", "0198c0de-0000-8000-8000-000000000000"], "no workflow has the id"),
     ],
@@ -164,3 +168,14 @@ def test_mistakes_are_named(call: Call, app: App, words: list[str], problem: str
     app.store.migrate()
     outcome = call("workflows", *words)
     assert (outcome.code != 0, problem in outcome.err) == (True, True)
+
+
+@pytest.mark.parametrize("command", ["show", "cancel", "retry"])
+def test_who_mistakes_a_job_for_a_workflow_is_sent_there_and_back(
+    call: Call, failed: WorkflowHandle, app: App, command: str
+) -> None:
+    job = app.enqueue("greet", {})
+    outcome = call("workflows", command, job.id)
+    assert (outcome.code, f"if it is that of a job: penstock jobs show {job.id}" in outcome.err) == (1, True)
+    outcome = call("jobs", command, failed.id.upper())
+    assert (outcome.code, f"that of a workflow: penstock workflows show {failed.id}" in outcome.err) == (1, True)

@@ -42,6 +42,7 @@ def list_workflows(
     """
     from penstock.cli.output import print_json
     from penstock.cli.storage import existing_store
+    from penstock.cli.workflows.find import check_workflow_id
     from penstock.cli.workflows.tree import without_steps
     from penstock.domain.ids import check_id
     from penstock.store.params import ListWorkflows
@@ -50,7 +51,7 @@ def list_workflows(
         name=name,
         parent=None if parent is None else check_id(parent),
         states=_states(state),
-        before=None if before is None else check_id(before),
+        before=None if before is None else check_workflow_id(before),
         limit=limit + 1,
     )
     with existing_store(store) as opened:

@@ -21,7 +21,8 @@ def show_workflow(workflow_id: WorkflowId, as_json: AsJson = False, store: Store
     """
     from penstock.cli.output import age, print_json, show
     from penstock.cli.storage import existing_store
-    from penstock.cli.workflows.tree import document, read_workflow, tree_of
+    from penstock.cli.workflows.find import read_workflow
+    from penstock.cli.workflows.tree import document, tree_of
 
     with existing_store(store) as opened:
         found = read_workflow(opened, workflow_id)

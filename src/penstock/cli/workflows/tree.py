@@ -10,21 +10,9 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from penstock.domain.workflows import StepInfo, WorkflowInfo, WorkflowState
-    from penstock.store.contract import Store
 
 STYLES = {"running": "magenta", "completed": "green", "failed": "red", "cancelled": "yellow"}
 BAR_WIDTH = 20
-
-
-def read_workflow(store: Store, workflow: str) -> WorkflowInfo:
-    """The workflow, or an error that says that there is none."""
-    from penstock.domain.errors import UnknownWorkflow
-    from penstock.domain.ids import check_id
-
-    found = store.read_workflow(check_id(workflow)).wait()
-    if found is None:
-        raise UnknownWorkflow(f"no workflow has the id {workflow} in {store.address}; retention may have removed it")
-    return found
 
 
 def document(found: WorkflowInfo) -> dict[str, Any]:
