@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from penstock.domain.errors import ConfigError, UnknownWorkflow
 
 if TYPE_CHECKING:
+    from penstock.domain.job import Job
     from penstock.domain.workflows import WorkflowInfo
     from penstock.store.contract import Store
 
@@ -27,6 +28,19 @@ def read_workflow(store: Store, workflow: str) -> WorkflowInfo:
         f"{id_} is not the id of a workflow (the digit after its second hyphen would be an 8); "
         f"if it is that of a job: penstock jobs show {id_}"
     )
+
+
+def read_compensation(store: Store, found: WorkflowInfo) -> Job | None:
+    """The job that was enqueued because the workflow has failed, if it has one: it is newer than all of its steps, and
+    the only one that was made when it ended.
+    """
+    from penstock.domain.workflows import WorkflowState
+    from penstock.store.params import ListJobs
+
+    if found.state is not WorkflowState.FAILED or found.ended_at is None:
+        return None
+    newest = store.list_jobs(ListJobs(parent=found.id, limit=1)).wait()
+    return next((job for job in newest if job.created_at >= found.ended_at), None)
 
 
 def check_workflow_id(workflow: str) -> str:
