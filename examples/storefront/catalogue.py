@@ -1,4 +1,7 @@
-"""What is known about the shops: a database of its own, beside that of the jobs. Every write may be repeated."""
+"""What is known about the shops: a database of its own, beside that of the jobs. Every write may be repeated.
+
+Show its figures: python catalogue.py
+"""
 
 from __future__ import annotations
 
@@ -24,18 +27,14 @@ Product = tuple[int, str, int]
 
 @contextmanager
 def catalogue() -> Iterator[sqlite3.Connection]:
-    """A connection and a transaction for the length of the block."""
+    """A connection and a transaction for the length of the block. The tables are made when they are not there."""
     db = sqlite3.connect(PATH, timeout=30)
     try:
+        db.executescript(TABLES)
         with db:
             yield db
     finally:
         db.close()
-
-
-def make_tables() -> None:
-    with catalogue() as db:
-        db.executescript(TABLES)
 
 
 def save_stores(found: dict[str, str]) -> list[str]:
@@ -88,3 +87,12 @@ def refresh_analytics() -> int:
 def read_analytics() -> list[tuple[str, int, int, float]]:
     with catalogue() as db:
         return db.execute("SELECT store, products, cheapest, average FROM analytics ORDER BY store").fetchall()
+
+
+def show_analytics() -> None:
+    for store, products, cheapest, average in read_analytics():
+        print(f"{store}: {products} products from {cheapest}, on average {average:.1f}")
+
+
+if __name__ == "__main__":
+    show_analytics()

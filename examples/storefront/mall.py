@@ -1,8 +1,12 @@
-"""A mall to crawl: a few shops behind one small HTTP server on this machine, with a directory and pages of products."""
+"""A mall to crawl: a few shops behind one small HTTP server on this machine, with a directory and pages of products.
+
+Open it until Ctrl-C: python mall.py [PORT]
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections import Counter
@@ -11,6 +15,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
+PORT = 8765
 PAGE = 8
 REQUEST_SECONDS = 0.005
 SHOPS = {"lamps": 20, "chairs": 13, "clocks": 30, "candles": 4}
@@ -23,8 +28,8 @@ class Mall(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Shop)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Shop)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.prices = {shop: [10 + 5 * number for number in range(count)] for shop, count in SHOPS.items()}
         self.out_of_order = {"clocks"}
@@ -99,3 +104,24 @@ def open_mall() -> Iterator[Mall]:
             yield mall
         finally:
             mall.shutdown()
+
+
+def main(port: int) -> None:
+    """Open until Ctrl-C."""
+    try:
+        mall = Mall(port)
+    except OSError as error:
+        sys.exit(
+            f"port {port} cannot be used ({error.strerror}); name another: python mall.py {port + 1}, and for the "
+            f"worker STOREFRONT_DIRECTORY=http://127.0.0.1:{port + 1}/stores.json"
+        )
+    with mall:
+        print(f"the mall is open at {mall.url} until Ctrl-C", flush=True)
+        try:
+            mall.serve_forever()
+        except KeyboardInterrupt:
+            print("the mall is closed")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else PORT)

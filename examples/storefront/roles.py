@@ -1,6 +1,6 @@
 """The five roles of the crawler, what follows what, and the one thing that holds for all of them: one job per store.
 
-A worker for them: penstock worker roles:app
+A worker for them, beside the mall (python mall.py): penstock worker roles:app
 """
 
 from __future__ import annotations

@@ -308,3 +308,26 @@ def test_the_bare_driver_moves_exactly_the_rows_that_it_is_timed_with(server: Se
     assert raw.cycle(5, 2) > 0
     assert raw.drain(3) == 0
     raw.close()
+
+
+# workflows
+
+
+def test_a_workflow_is_shown_with_its_steps_in_order_and_what_compensates_it(call: Call, url: str) -> None:
+    with closing(App(url)) as app:
+
+        @app.job(attempts=1)
+        async def step(ok: bool) -> None:
+            assert ok
+
+        flow = app.workflow("careful", compensate=step.using(tags=["sorry"]).bind(True))
+        flow.step(step.bind(True), name="first")
+        flow.step(step.bind(False), name="last", after=["middle", "first"])
+        flow.step(step.bind(True), name="middle", after="first")
+        handle = flow.enqueue()
+        run_all(app)
+        told = call("workflows", "show", handle.id, "--json").json
+        assert [(one["name"], one["after"]) for one in told["steps"]] == [
+            ("first", []), ("last", ["first", "middle"]), ("middle", ["first"]),
+        ]  # fmt: skip
+        assert app.get(told["compensation"]["id"]).read().tags == ("sorry",)

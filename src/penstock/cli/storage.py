@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from penstock.domain.job import Job
     from penstock.store.contract import Store
 
+MAYBE_REMOVED = "retention may have removed it"
+
 
 def required(url: str | None) -> str:
     """The address given by --store, else that of the config."""
@@ -65,8 +67,12 @@ def migrate_command(address: str) -> str:
 def read_job(store: Store, job_id: str) -> Job:
     """The job, or an error that says that there is none."""
     from penstock.domain.ids import check_id
+    from penstock.domain.workflows import is_workflow
 
-    job = store.read_job(check_id(job_id)).wait()
-    if job is None:
-        raise UnknownJob(f"no job has the id {job_id} in {store.address}; retention may have removed it")
-    return job
+    id_ = check_id(job_id)
+    job = store.read_job(id_).wait()
+    if job is not None:
+        return job
+    # A job may have any UUID that its sender gave it, so its id alone does not say that it is a workflow's.
+    why = f"it looks like that of a workflow: penstock workflows show {id_}" if is_workflow(id_) else MAYBE_REMOVED
+    raise UnknownJob(f"no job has the id {id_} in {store.address}; {why}")

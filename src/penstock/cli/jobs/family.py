@@ -18,13 +18,14 @@ DEPTH_MAX = 5
 
 @dataclass
 class Family:
-    """Children of a job: the first of them, each with its own, down to some depth."""
+    """What a job has made: the newest of it, each with its own, down to some depth, and whether there is more."""
 
     job: Job
     workflow: WorkflowInfo | None = None
     made: list[WorkflowInfo] = field(default_factory=list)
     children: list[Family] = field(default_factory=list)
-    more: bool = False
+    more_children: bool = False
+    more_made: bool = False
 
     def document(self) -> dict[str, Any]:
         from penstock.cli.workflows.tree import document
@@ -32,7 +33,9 @@ class Family:
         return {
             "workflow": None if self.workflow is None else document(self.workflow),
             "children": [{"id": one.job.id, "type": one.job.type, "state": one.job.state} for one in self.children],
+            "more_children": self.more_children,
             "workflows": [one.id for one in self.made],
+            "more_workflows": self.more_made,
         }
 
     def show(self) -> None:
@@ -57,8 +60,10 @@ class Family:
             branch.add(child._tree())
         for made in self.made:
             branch.add(tree_of(made))
-        if self.more:
+        if self.more_children:
             branch.add(f"… more: penstock jobs list --parent {self.job.id}")
+        if self.more_made:
+            branch.add(f"… more: penstock workflows list --parent {self.job.id}")
         return branch
 
 
@@ -78,9 +83,11 @@ def _add_children(store: Store, family: Family, depth: int) -> None:
     if depth == 0:
         return
     found = store.list_jobs(ListJobs(parent=family.job.id, limit=CHILDREN_MAX + 1)).wait()
-    family.more = len(found) > CHILDREN_MAX
+    family.more_children = len(found) > CHILDREN_MAX
     family.children = [Family(child) for child in reversed(found[:CHILDREN_MAX])]
-    for made in store.list_workflows(ListWorkflows(parent=family.job.id, limit=CHILDREN_MAX)).wait():
+    flows = store.list_workflows(ListWorkflows(parent=family.job.id, limit=CHILDREN_MAX + 1)).wait()
+    family.more_made = len(flows) > CHILDREN_MAX
+    for made in flows[:CHILDREN_MAX]:
         whole = store.read_workflow(made.id).wait()
         family.made += [] if whole is None else [whole]
     for child in family.children:

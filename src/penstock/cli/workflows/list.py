@@ -21,6 +21,9 @@ def list_workflows(
         str | None, typer.Option("--state", metavar="A,B", help="running, completed, failed, cancelled.")
     ] = None,
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Only workflows of this name.")] = None,
+    parent: Annotated[
+        str | None, typer.Option("--parent", metavar="ID", help="Only those that this job has enqueued.")
+    ] = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", metavar="N", min=1, max=LIMIT_MAX, help="Workflows a page.")
     ] = 20,
@@ -39,12 +42,17 @@ def list_workflows(
     """
     from penstock.cli.output import print_json
     from penstock.cli.storage import existing_store
+    from penstock.cli.workflows.find import check_workflow_id
     from penstock.cli.workflows.tree import without_steps
     from penstock.domain.ids import check_id
     from penstock.store.params import ListWorkflows
 
     wanted = ListWorkflows(
-        name=name, states=_states(state), before=None if before is None else check_id(before), limit=limit + 1
+        name=name,
+        parent=None if parent is None else check_id(parent),
+        states=_states(state),
+        before=None if before is None else check_workflow_id(before),
+        limit=limit + 1,
     )
     with existing_store(store) as opened:
         found = opened.list_workflows(wanted).wait()

@@ -20,7 +20,7 @@ def cancel_workflow(workflow_id: WorkflowId, as_json: AsJson = False, store: Sto
     """
     from penstock.cli.output import plural, print_json
     from penstock.cli.storage import existing_store
-    from penstock.cli.workflows.tree import read_workflow
+    from penstock.cli.workflows.find import read_workflow
     from penstock.domain.workflows import WorkflowState
     from penstock.store.params import CancelWorkflow
 
@@ -57,7 +57,7 @@ def retry_workflow(workflow_id: WorkflowId, as_json: AsJson = False, store: Stor
     """
     from penstock.cli.output import plural, print_json
     from penstock.cli.storage import existing_store
-    from penstock.cli.workflows.tree import read_workflow
+    from penstock.cli.workflows.find import read_workflow
     from penstock.domain.clock import SystemClock
     from penstock.domain.ids import IdSource
     from penstock.store.params import RetryWorkflow
