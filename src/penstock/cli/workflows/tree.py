@@ -49,7 +49,8 @@ def tree_of(found: WorkflowInfo, limit: int = STEPS_SHOWN) -> Tree:
     from rich.text import Text
     from rich.tree import Tree
 
-    head = Text.assemble(found.name, " ", state_text(found.state), f"  {_share(found.ended, found.size)}")
+    ends = "" if found.stopping is None else f", begins no more steps and will be {found.stopping}"
+    head = Text.assemble(found.name, " ", state_text(found.state), ends, f"  {_share(found.ended, found.size)}")
     root = Tree(head, guide_style="dim")
     _grow(root, found.steps, limit)
     if (more := len(found.steps) - limit) > 0:
