@@ -134,11 +134,6 @@ class Client:
         """A job that belongs to another, or to a workflow; with the tenant and tags of the one that made it, unless it
         has own.
         """
-        if self._registry.find(call.type) is None:
-            raise errors.ConfigError(
-                f"{call.type} is a job of another App, and what a job or a workflow of this one makes is of its own; "
-                "enqueue it by itself, or declare it here"
-            )
         spec = call.spec
         if heir_of is None:
             spec = msgspec.structs.replace(spec, parent=parent)
@@ -146,6 +141,9 @@ class Client:
             tenant, tags = spec.tenant or heir_of.tenant, spec.tags or heir_of.tags or ()
             spec = msgspec.structs.replace(spec, parent=parent, tenant=tenant, tags=tags)
         return NewJob(call.job_id or self._ids.next_id(), call.payload, spec, self._all_gates(call))
+
+    def refuse_foreign(self, call: JobCall[Any]) -> None:
+        refuse_foreign(call, self._registry)
 
     def _all_gates(self, call: JobCall[Any]) -> tuple[Gate, ...]:
         return call.gates + self._wholes.gates_of(call.spec.type, call.spec.queue) if self._wholes else call.gates
@@ -386,6 +384,15 @@ def enqueue_options(base: Options, given: dict[str, Any]) -> Options:
         if name in given:
             raise errors.ConfigError(f"{name}= is an option of the job's type, not of one enqueue; give it to @app.job")
     return make_options(base, **given)
+
+
+def refuse_foreign(call: JobCall[Any], registry: Registry) -> None:
+    """A call that another App has made: no worker of this one would know it."""
+    if registry.find(call.type) is None:
+        raise errors.ConfigError(
+            f"{call.type} is a job of another App, and what a job or a workflow of this one makes is of its own; "
+            "enqueue it by itself, or declare it here"
+        )
 
 
 def refuse_in_loop(name: str, instead: str) -> None:

@@ -101,7 +101,7 @@ class Workflow:
         many = not isinstance(jobs, JobCall)
         calls = _several(jobs, "a step takes calls made by bind()", "step(job.bind(…))") if many else (jobs,)
         for call in calls:
-            _checked_call(call, "a step")
+            self._client.refuse_foreign(_checked_call(call, "a step"))
         if name is None and not calls:
             raise ConfigError("a step without jobs has no name of its own; give it one: step([], name='pages')")
         name = check_name(calls[0].type if name is None else name, "step name")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, cast
 
-from penstock.client import JobCall, refuse_in_loop
+from penstock.client import JobCall, refuse_foreign, refuse_in_loop
 from penstock.domain.clock import from_us
 from penstock.domain.errors import LeaseLost, PayloadError, UsageError
 from penstock.domain.job import Progress
@@ -128,6 +128,8 @@ class Context:
         """
         if not isinstance(call, (JobCall, Workflow)):
             raise UsageError(f"ctx.enqueue() takes a call made by bind() or a workflow, not {type(call).__name__}")
+        if isinstance(call, JobCall) and self._run.plan.registry is not None:
+            refuse_foreign(call, self._run.plan.registry)
         if self._run.over:
             raise UsageError("ctx.enqueue() goes with a job's completion, and this attempt has ended: use aenqueue()")
         if self._run.finished_in is not None:

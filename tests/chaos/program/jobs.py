@@ -10,10 +10,15 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Sequence
 from typing import Any
 
-from penstock import Context, Fixed
+from msgspec.structs import replace
+
+from penstock import Context, Fixed, Workflow
+from penstock.client import Client
 from penstock.store.contract import Transaction
+from penstock.store.params import Claim, NewWorkflow
 from tests.chaos.load import BACKOFF_SECONDS, MS_MIN, PATIENT_ATTEMPTS, SCHEDULE
 from tests.chaos.program.crashes import CRASHED
 from tests.chaos.program.outfit import is_child, log, new_app, points, role
@@ -99,13 +104,26 @@ async def tick(ctx: Context) -> None:
 app.schedule(SCHEDULE, job=tick.bind(), every="1s", misfire="once")
 
 
+class KnownWorkflow(Workflow):
+    """One whose jobs have the ids that the load knows."""
+
+    def __init__(self, client: Client, name: str, ids: Sequence[str]) -> None:
+        super().__init__(client, name)
+        self._ids = ids
+
+    def planned(self, parent: Claim | None = None) -> NewWorkflow:
+        new, left = super().planned(parent), iter(self._ids)
+        steps = [replace(step, jobs=tuple(replace(job, id=next(left)) for job in step.jobs)) for step in new.steps]
+        return replace(new, steps=tuple(steps))
+
+
 @app.job
 async def maker(ctx: Context, ids: list[str]) -> None:
     """Makes a workflow of jobs with these ids, of which the last gathers the results of the others."""
     begin(ctx)
-    flow = app.workflow("made")
+    flow = KnownWorkflow(app.client, "made", ids)
     backoff = Fixed(BACKOFF_SECONDS)
-    *many, last = [plain.using(id=id, attempts=PATIENT_ATTEMPTS, backoff=backoff).bind(ms=MS_MIN) for id in ids]
+    *many, last = [plain.using(attempts=PATIENT_ATTEMPTS, backoff=backoff).bind(ms=MS_MIN) for _ in ids]
     flow.step(many, name="many")
     flow.step(last, after="many")
     ctx.enqueue(flow)
