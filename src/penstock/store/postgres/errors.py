@@ -59,8 +59,8 @@ _BY_CLASS: dict[str, _Kind] = {
     "08": (errors.StoreUnavailable, "the connection was lost ({error}); is the server running?"),
     "57": (errors.StoreUnavailable, "the server is shutting down or starting ({error}); try again"),
     "58": (errors.StoreUnavailable, "the server has an error of its own ({error}); see its log"),
-    "22": (errors.StoreRefused, "a value cannot be stored ({error})"),
-    "23": (errors.StoreRefused, "it does not fit what is stored already ({error})"),
+    "22": (errors.StoreRefused, "the store answered: {error}"),
+    "23": (errors.StoreRefused, "the store answered: {error}"),
     "53": (errors.StoreUnavailable, "the server is out of resources ({error}); try again later"),
     "42": (errors.StoreVersionError, "the tables are not as this version of penstock made them ({error})"),
 }
