@@ -394,3 +394,45 @@ def test_fires_are_logged_for_programs(shop: Shop, caplog: pytest.LogCaptureFixt
     shop.after(60)
     (record,) = told(caplog, "schedule.fired")
     assert (record.schedule, record.jobs) == ("nightly", shop.world.list_ids())
+
+
+# A worker in burst mode
+
+
+def burst(shop: Shop) -> None:
+    asyncio.run(asyncio.wait_for(shop.app.run_worker(burst=True, worker_id="burst"), 30))
+
+
+def test_a_worker_in_burst_mode_fires_what_is_due_and_runs_it(world: World) -> None:
+    """As one that is started by the system's cron: it may be gone before the duties of a leader have their turn."""
+    shop = Shop(world, 0)
+    shop.add()
+    for count in (1, 2):
+        world.clock.advance(60)
+        burst(shop)
+        assert [world.state(job) for job in world.list_ids()] == [State.COMPLETED] * count
+    burst(shop)
+    assert shop.app.schedules.get("nightly").fires == 2
+
+
+def test_a_worker_in_burst_mode_leaves_a_live_leader_alone(shop: Shop) -> None:
+    shop.add()
+    shop.world.clock.advance(60)
+    lead(shop.world, shop.world.register("leader"))
+    burst(shop)
+    assert shop.world.list_ids() == []
+    assert shop.world.store.lead_store(p.LeadStore(-1, LEASE)).wait().worker_id == "leader"
+
+
+def test_a_worker_in_burst_mode_works_though_schedules_cannot_be_fired(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(params: object) -> Any:
+        raise StoreUnavailable("away")
+
+    shop = Shop(world, 0)
+    job = shop.cleanup.enqueue()
+    monkeypatch.setattr(world.store, "due_schedules", away)
+    burst(shop)
+    assert job.state() is State.COMPLETED
+    assert "could not fire schedules: away" in caplog.text
