@@ -176,6 +176,7 @@ class Client:
         self, spread: Spread, calls: Sequence[JobCall[Any]], start_us: int | None, now_us: int
     ) -> Call[list[Enqueued]]:
         """Store the calls over the period that begins now or at `start_us`, unless that was done before."""
+        spread.refuse_too_many(len(calls))
         start = now_us if start_us is None else start_us
         key = WholeKey(spread.key(start), spread.held_seconds(start, now_us))
         specs: dict[tuple[int, int], JobSpec] = {}

@@ -147,6 +147,10 @@ def test_what_is_refused(app: App, resync: Any) -> None:
     refused("period='0s' is not possible", one, period="0s")
     refused("mode='every' does not exist", one, mode="every")
     refused("mode='each' puts every call into every batch: say how many", one, mode="each")
+    refused("the spread 'resync' would be 1,000,001 jobs: at most 1,000,000 are stored at once; use parts",
+            one * 1_000_001)  # fmt: skip
+    refused("would be 1,010,000 jobs: at most 1,000,000 are stored at once; use fewer batches, or a shorter period",
+            one * 101, mode="each", batches=10_000)  # fmt: skip
     with pytest.raises(ConfigError, match="the name of a spread"):
         app.spread("", one)
     assert stored(app) == []

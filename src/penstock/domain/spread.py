@@ -15,6 +15,8 @@ from penstock.domain.options import check_name
 Mode = Literal["once", "each"]
 MODES = ("once", "each")
 BATCHES_MAX = 10_000
+JOBS_MAX = 1_000_000
+"""They are stored in one transaction."""
 KEPT_US_MAX = 366 * 86400 * MICROSECONDS
 KEPT_PERIODS_MAX = 10_000
 """A period is remembered after its end for a year, or for so many periods if that is less: seconds make many keys."""
@@ -32,6 +34,14 @@ class Spread:
     period_us: int
     batches: int | None
     mode: Mode
+
+    def refuse_too_many(self, calls: int) -> None:
+        jobs = calls * (self.batches or 1) if self.mode == "each" else calls
+        if jobs > JOBS_MAX:
+            fix = "fewer batches, or a shorter period" if self.mode == "each" else "parts, each with a name of its own"
+            raise ConfigError(
+                f"the spread {self.name!r} would be {jobs:,} jobs: at most {JOBS_MAX:,} are stored at once; use {fix}"
+            )
 
     def moments(self, count: int, start_us: int) -> Iterator[tuple[int, int]]:
         """Which of `count` calls is due when, in the order of time."""

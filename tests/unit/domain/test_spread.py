@@ -54,7 +54,7 @@ def test_the_key_is_held_for_as_long_as_its_period_can_be_asked_for(period: int,
     end = (start // period + 1) * period
     known_until = end + max(period, min(366 * DAY, 10_000 * period))
     if now >= known_until:
-        with pytest.raises(ConfigError, match="is too long ago: .* not known any more; give a start after"):
+        with pytest.raises(ConfigError, match=r"is too long ago: .* not known any more; give a start after"):
             spread.held_seconds(start, now)
     else:
         assert now + spread.held_seconds(start, now) * 1_000_000 > known_until
@@ -67,6 +67,14 @@ def test_how_long_ago_a_period_may_be(period: str, kept: int) -> None:
     assert spread.held_seconds(0, spread.period_us + kept - 1) > 0
     with pytest.raises(ConfigError, match="start=1970-01-01T00:00:00"):
         spread.held_seconds(0, spread.period_us + kept)
+
+
+def test_how_many_jobs_it_may_be() -> None:
+    for batches, mode, calls in ((None, "once", 1_000_000), (9, "once", 1_000_000), (1000, "each", 1000)):
+        spread = make_spread("x", "24h", batches, mode)  # type: ignore[arg-type]
+        spread.refuse_too_many(calls)
+        with pytest.raises(ConfigError, match="at most 1,000,000 are stored at once"):
+            spread.refuse_too_many(calls + 1)
 
 
 def test_names_and_lengths_do_not_share_periods() -> None:
