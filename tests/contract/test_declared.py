@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock import App, ConfigError, Schedule, Tenant, UnknownSchedule, UsageError
@@ -110,6 +111,46 @@ def test_a_declaration_that_changed_is_taken_over(
     found = again().declare(cron="0 5 * * *", days=2).start()
     assert (found.status, found.cron, found.payload) == ("active", "0 5 * * *", {"days": 2})
     assert [getattr(record, "event", None) for record in caplog.records] == ["schedule.installed", "schedule.changed"]
+
+
+def test_another_job_leaves_the_times_that_a_person_has_given(
+    program: Program, again: Callable[[], Program], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A new default of the type is part of every declaration of its jobs: it must not undo what people did."""
+    caplog.set_level(logging.INFO)
+    program.declare(grace="1m", limit=5).start()
+    program.all.reschedule("nightly", cron="0 4 * * *", grace="2m", limit=7)
+    due = row(program.world).next_at
+    program.world.clock.advance(30 * 86400)
+    found = again().declare(days=2, grace="1m", limit=9).start()
+    assert (found.payload, found.cron, found.grace, found.limit) == ({"days": 2}, "0 4 * * *", 120.0, 9)
+    assert row(program.world).next_at == due
+    assert "changed as it is declared now: 0 4 * * * (UTC); it is active" in caplog.text
+    before = row(program.world)
+    again().declare(days=2, grace="1m", limit=9).start()
+    assert row(program.world) == before
+
+
+def test_other_times_leave_the_job_that_a_person_has_given(program: Program, again: Callable[[], Program]) -> None:
+    program.declare().start()
+    program.all.reschedule("nightly", job=program.cleanup.using(queue="night").bind(1), misfire="all")
+    found = again().declare(cron="0 5 * * *").start()
+    assert (found.payload, found.queue, found.misfire, found.cron) == ({"days": 1}, "night", "all", "0 5 * * *")
+
+
+@pytest.mark.parametrize("part", ["plan", "declared"])
+def test_what_cannot_be_read_is_replaced_by_the_declaration(
+    program: Program, again: Callable[[], Program], part: str
+) -> None:
+    program.declare().start()
+    program.all.reschedule("nightly", cron="0 4 * * *")
+    before = row(program.world)
+    spoilt = msgspec.structs.replace(before, **{part: '{"of": "a later version"}'})
+    program.world.store.change_schedules(
+        p.ChangeSchedules([p.ScheduleChange("nightly", spoilt, before.revision)])
+    ).wait()
+    found = again().declare(days=2).start()
+    assert (found.cron, found.payload) == ("0 3 * * *", {"days": 2})
 
 
 @pytest.mark.parametrize("act", ["pause", "remove"])
