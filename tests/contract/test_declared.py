@@ -158,9 +158,12 @@ def test_what_was_stopped_stays_so_also_when_the_declaration_changes(
     program: Program, again: Callable[[], Program], act: str
 ) -> None:
     program.declare().start()
-    getattr(program.all, act)("nightly")
+    getattr(program.all, act)("nightly", by="ann")
+    stopped_at = from_us(program.world.clock.now_us())
+    program.world.clock.advance(60)
     found = again().declare(days=2).start()
     assert (found.status, found.payload) == ({"pause": "paused", "remove": "removed"}[act], {"days": 2})
+    assert (found.changed_by, found.changed_at) == ("ann", stopped_at)
 
 
 def test_a_due_tick_stays_due_when_only_the_job_changes(program: Program, again: Callable[[], Program]) -> None:

@@ -96,6 +96,8 @@ def _installed(name: str, plan: Plan, row: ScheduleRow | None, now: int) -> Sche
         return None
     current = _plan_of(row, row.plan)
     new = edits.with_plan(row, current, _merged(before, plan, current), now, BY)
+    if row.status != "active":  # Who has stopped it, and when, is what people will ask.
+        new = msgspec.structs.replace(new, changed_by=row.changed_by, changed_at=row.changed_at)
     return ScheduleChange(name, msgspec.structs.replace(new, declared=edits.encode_plan(plan)), row.revision)
 
 
