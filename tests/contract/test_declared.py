@@ -282,12 +282,12 @@ def test_one_that_changes_all_the_time_is_an_error_at_last(program: Program, mon
     program.all.add("nightly", job=program.cleanup.bind(), every="1h")
 
     class Never:
-        def wait(self) -> list[str]:
-            return []
+        def wait(self) -> dict[str, str | None]:
+            return {}
 
         def __await__(self) -> Any:
             yield from ()
-            return []
+            return {}
 
     monkeypatch.setattr(program.world.store, "change_schedules", lambda params: Never())
     with pytest.raises(StoreBusy, match="changed by others all the time; try again"):

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
@@ -18,6 +19,7 @@ from penstock.domain.clock import from_us
 from penstock.domain.errors import CommitUncertain, NotLeader, StoreUnavailable
 from penstock.domain.gates import limit_of
 from penstock.domain.job import State
+from penstock.domain.options import Unique
 from penstock.store import params as p
 from penstock.store.contract import Store
 from tests.contract.conftest import OpenAgain
@@ -203,10 +205,10 @@ class Meddled:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def change_schedules(self, params: p.ChangeSchedules) -> Awaitable[list[str]]:
+    def change_schedules(self, params: p.ChangeSchedules) -> Awaitable[dict[str, str | None]]:
         return self._change(params)
 
-    async def _change(self, params: p.ChangeSchedules) -> list[str]:
+    async def _change(self, params: p.ChangeSchedules) -> dict[str, str | None]:
         before, self.before = self.before, None
         if before is not None:
             await asyncio.to_thread(before)
@@ -386,6 +388,30 @@ def test_run_now_makes_a_job_beside_the_times(shop: Shop) -> None:
     shop.app.schedules.pause("nightly") if shop.app.schedules.get("nightly").status == "active" else None
     assert shop.app.schedules.run("nightly").state() is State.PENDING
     assert len(shop.world.list_ids(tag="schedule:nightly")) == 3
+
+
+def test_run_now_answers_its_own_job_though_it_runs_again_at_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.add()
+    store, jobs = shop.world.store, list[JobHandle[Any]]()
+    real = store.change_schedules
+
+    def then_another(params: p.ChangeSchedules) -> Any:
+        stored = real(params).wait()
+        monkeypatch.setattr(store, "change_schedules", real)
+        jobs.append(shop.app.schedules.run("nightly"))
+        return SimpleNamespace(wait=lambda: stored)
+
+    monkeypatch.setattr(store, "change_schedules", then_another)
+    jobs.append(shop.app.schedules.run("nightly"))
+    assert sorted(job.id for job in jobs) == sorted(shop.world.list_ids())
+    assert [job.created for job in jobs] == [True, True]
+
+
+def test_run_now_answers_the_job_that_holds_its_unique_key(shop: Shop) -> None:
+    shop.app.schedules.add("nightly", job=shop.cleanup.using(unique=Unique("one")).bind(), every="1m")
+    first, second = shop.app.schedules.run("nightly"), shop.app.schedules.run("nightly")
+    assert (first.created, second.created, second.id) == (True, False, first.id)
+    assert shop.app.schedules.get("nightly").last_job == first.id
 
 
 def test_fires_are_logged_for_programs(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:

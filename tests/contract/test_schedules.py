@@ -25,7 +25,7 @@ def row(world: World, name: str = "nightly", **fields: Any) -> p.ScheduleRow:
 
 
 def change(world: World, *changes: p.ScheduleChange, **fields: Any) -> list[str]:
-    return world.store.change_schedules(p.ChangeSchedules(changes, **fields)).wait()
+    return list(world.store.change_schedules(p.ChangeSchedules(changes, **fields)).wait())
 
 
 def add(world: World, name: str = "nightly", **fields: Any) -> p.ScheduleRow:
@@ -167,9 +167,11 @@ def test_many_jobs_of_one_schedule_are_stored_together(world: World) -> None:
 
 def test_the_last_job_is_the_one_that_holds_the_unique_key(world: World) -> None:
     holder = world.add(unique=Unique("one"))
-    found = add(world)
-    assert change(world, fire(world, found, world.new_job(unique=Unique("one")))) == ["nightly"]
-    assert (read(world).last_job, world.list_ids()) == (holder, [holder])
+    fires = [fire(world, add(world), world.new_job(), world.new_job(unique=Unique("one"))),
+             fire(world, add(world, "other"), world.new_job()), fire(world, add(world, "none"))]  # fmt: skip
+    stored = world.store.change_schedules(p.ChangeSchedules(fires)).wait()
+    assert stored == {"nightly": holder, "other": fires[1].jobs[0].id, "none": None}
+    assert (read(world).last_job, len(world.list_ids())) == (holder, 3)
 
 
 def test_clock_steps_bring_no_tick_back(world: World) -> None:

@@ -108,7 +108,7 @@ class Schedules:
     async def _stored(self, changes: Sequence[ScheduleChange], term: int | None) -> list[ScheduleChange]:
         """Those that nobody else has fired or changed. If one cannot be stored, each is tried by itself."""
         try:
-            names = await self._store.change_schedules(ChangeSchedules(changes, term)) if changes else []
+            names = await self._store.change_schedules(ChangeSchedules(changes, term)) if changes else {}
         except NOT_ITS_FAULT:
             raise
         except Exception as error:

@@ -34,7 +34,7 @@ from penstock.store.params import (
 )
 
 Listed = list[Schedule]
-Stored = list[str]
+Stored = dict[str, str | None]
 Edit = Callable[[ScheduleRow, int], ScheduleRow | None]
 TRIES_MAX = 50
 
@@ -105,7 +105,7 @@ class Schedules:
             _refuse_removed(row)
             return row if row.status == "paused" else edits.paused(row, now, by)
 
-        return (yield from self._edit(name, by, "pause", edit))
+        return bool((yield from self._edit(name, by, "pause", edit)))
 
     def resume(self, name: str, *, by: str = "client") -> bool:
         """Fire a paused one again, or bring back one that was removed. False when it was neither.
@@ -122,7 +122,7 @@ class Schedules:
         def edit(row: ScheduleRow, now: int) -> ScheduleRow | None:
             return row if row.status == "active" else edits.resumed(row, decode_plan(row), now, by)
 
-        return (yield from self._edit(name, by, "resume", edit))
+        return bool((yield from self._edit(name, by, "resume", edit)))
 
     def reschedule(
         self, name: str, *, job: JobCall[Any] | None = None, by: str = "client", **when: Unpack[When]
@@ -187,9 +187,8 @@ class Schedules:
             made[:] = self._client.new_jobs([call])
             return msgspec.structs.replace(row, last_at=now, last_job=made[0].id)
 
-        yield from self._edit(name, by, "run", edit, made)
-        _, row = yield from self._find(name)
-        ran = made[0].id if row.last_job is None else row.last_job
+        stored = yield from self._edit(name, by, "run", edit, made)
+        ran = stored[name] or made[0].id
         return JobHandle(ran, ran == made[0].id, self._client)
 
     # One at a time
@@ -197,15 +196,16 @@ class Schedules:
     def _change(self, action: str, by: str, change: ScheduleChange) -> Call[Stored]:
         return self._client.store.change_schedules(ChangeSchedules([change], actor=by, action=action))
 
-    def _edit(self, name: str, by: str, action: str, edit: Edit, jobs: Sequence[NewJob] = ()) -> Steps[bool]:
-        """Store what `edit` makes of the schedule; False when it leaves it as it is. `jobs` are filled by it."""
+    def _edit(self, name: str, by: str, action: str, edit: Edit, jobs: Sequence[NewJob] = ()) -> Steps[Stored]:
+        """Store what `edit` makes of the schedule, if it does not leave it as it is. `jobs` are filled by it."""
         for _ in range(TRIES_MAX):
             now, row = yield from self._find(name)
             new = edit(row, now)
             if new is row:
-                return False
-            if (yield self._change(action, by, ScheduleChange(name, new, row.revision, tuple(jobs)))):
-                return True
+                return {}
+            stored: Stored = yield self._change(action, by, ScheduleChange(name, new, row.revision, tuple(jobs)))
+            if stored:
+                return stored
         raise StoreBusy(f"the schedule {name!r} was changed by others all the time; try again")
 
     def _find(self, name: str) -> Steps[tuple[int, ScheduleRow]]:

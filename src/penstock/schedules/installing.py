@@ -75,7 +75,7 @@ def install_steps(store: Store, plans: Mapping[str, Plan]) -> Steps[None]:
         stored = {row.name: row for row in found.schedules}
         changes = [_installed(name, plan, stored.get(name), found.now) for name, plan in left.items()]
         wanted = [change for change in changes if change is not None]
-        done: list[str] = (yield store.change_schedules(ChangeSchedules(wanted))) if wanted else []
+        done: dict[str, str | None] = (yield store.change_schedules(ChangeSchedules(wanted))) if wanted else {}
         for change in wanted:
             if change.name in done:
                 _tell(change, stored.get(change.name))
