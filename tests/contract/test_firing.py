@@ -330,7 +330,6 @@ def test_one_whose_job_cannot_be_stored_does_not_stop_the_others(shop: Shop, cap
 
 def test_one_that_failed_is_tried_again_after_a_while(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     shop.add()
-    (row,) = shop.world.store.read_schedules(p.ReadSchedules()).wait().schedules
     spoil(shop, "nightly", plan="{}")
 
     async def main() -> None:
@@ -340,15 +339,22 @@ def test_one_that_failed_is_tried_again_after_a_while(shop: Shop, caplog: pytest
         assert len(told(caplog, "schedule.failed")) == 1
         await shop.duty.do(shop.term)
         assert len(told(caplog, "schedule.failed")) == 1
-        shop.duty._aside = {name: until - TRY_AGAIN_SECONDS for name, until in shop.duty._aside.items()}
+        shop.duty._aside = {one: until - TRY_AGAIN_SECONDS for one, until in shop.duty._aside.items()}
         assert all(until <= loop.time() for until in shop.duty._aside.values())
         await shop.duty.do(shop.term)
         assert len(told(caplog, "schedule.failed")) == 2
 
     asyncio.run(main())
+
+
+def test_one_that_failed_and_was_mended_is_tried_at_once(shop: Shop) -> None:
+    shop.add()
+    (row,) = shop.world.store.read_schedules(p.ReadSchedules()).wait().schedules
+    spoil(shop, "nightly", plan="{}")
+    assert shop.after(60) == []
     spoil(shop, "nightly", plan=row.plan)
-    shop.duty._aside.clear()
-    assert len(shop.after(60)) == 1
+    shop.fire()
+    assert len(shop.world.list_ids()) == 1
 
 
 def test_a_store_that_is_away_is_no_fault_of_a_schedule(

@@ -87,7 +87,9 @@ def test_due_are_those_whose_tick_has_come_the_oldest_first(world: World) -> Non
     found = due(world)
     assert (names(found), found.now, found.next_at) == (["late", "now"], now, now + 1)
     assert names(due(world, limit=1)) == ["late"]
-    assert names(due(world, but=("late",))) == ["now"]
+    late = read(world, "late").revision
+    assert names(due(world, but=(("late", late), ("x", 1)))) == ["now"]
+    assert names(due(world, but=(("late", late - 1), ("now", late + 10**9)))) == ["late", "now"]
 
 
 def test_nothing_is_due_where_there_is_nothing(world: World) -> None:

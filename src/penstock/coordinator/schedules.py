@@ -66,8 +66,11 @@ class Schedules:
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store
         self.interval = settings.schedule_interval
-        self._aside: dict[str, float] = {}
-        """Those that could not be fired, and until when they are left alone."""
+        self._aside: dict[tuple[str, int], float] = {}
+        """Those that could not be fired, by name and revision, and until when they are left alone.
+
+        One that was changed since is tried at once.
+        """
 
     async def do(self, term: int | None) -> float:
         """Fire all that is due. Answers when to come again: at the next tick, or soon, for there may be new ones.
@@ -76,7 +79,7 @@ class Schedules:
         """
         while True:
             now = asyncio.get_running_loop().time()
-            self._aside = {name: until for name, until in self._aside.items() if until > now}
+            self._aside = {one: until for one, until in self._aside.items() if until > now}
             found = await self._store.due_schedules(DueSchedules(PAGE, tuple(self._aside)))
             if not found.schedules:
                 break
@@ -95,7 +98,7 @@ class Schedules:
                 changes.append(_change(plan, row, due, wholes))
                 missed[row.name] = due.missed
             except Exception as error:
-                self._put_aside(row.name, error)
+                self._put_aside(row.name, row.revision, error)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)  # After an outage there may be much to reckon.
         for change in await self._stored(changes, term):
@@ -113,13 +116,13 @@ class Schedules:
             raise
         except Exception as error:
             if len(changes) == 1:
-                self._put_aside(changes[0].name, error)
+                self._put_aside(changes[0].name, changes[0].revision or 0, error)
                 return []
             return [done for one in changes for done in await self._stored([one], term)]
         return [one for one in changes if one.name in names]
 
-    def _put_aside(self, name: str, error: Exception) -> None:
-        self._aside[name] = asyncio.get_running_loop().time() + TRY_AGAIN_SECONDS
+    def _put_aside(self, name: str, revision: int, error: Exception) -> None:
+        self._aside[name, revision] = asyncio.get_running_loop().time() + TRY_AGAIN_SECONDS
         log.error("schedule %s could not be fired, and is tried again in a minute: %s; look at it with: penstock "
                   "schedules show %s", name, error, name,
                   extra=fields("schedule.failed", schedule=name, reason=str(error)))  # fmt: skip

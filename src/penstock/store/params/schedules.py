@@ -88,10 +88,10 @@ class ReadSchedules(msgspec.Struct, frozen=True):
 
 
 class DueSchedules(msgspec.Struct, frozen=True):
-    """Active ones whose tick has come, the oldest first, `limit` at most; but not these."""
+    """Active ones whose tick has come, the oldest first, `limit` at most; but not these, by name and revision."""
 
     limit: int = 100
-    but: tuple[str, ...] = ()
+    but: tuple[tuple[str, int], ...] = ()
 
 
 class Schedules(msgspec.Struct, frozen=True):

@@ -19,7 +19,8 @@ def read_steps(read: p.ReadSchedules) -> Steps[p.Schedules]:
 
 
 def due_steps(due: p.DueSchedules) -> Steps[p.Schedules]:
-    rows = yield from run("due_schedules", limit=due.limit, but=list(due.but))
+    but, revisions = [name for name, _ in due.but], [revision for _, revision in due.but]
+    rows = yield from run("due_schedules", limit=due.limit, but=but, revisions=revisions)
     return p.Schedules(rows[0][0], _rows(rows, 2), rows[0][1])
 
 
