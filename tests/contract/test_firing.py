@@ -148,8 +148,28 @@ def test_skip_drops_what_is_later_than_the_grace(shop: Shop, caplog: pytest.LogC
 def test_all_makes_up_for_each_in_pages(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     shop.add(misfire="all")
     assert shop.after(250 * 60) == [number * MINUTE for number in range(1, 251)]
-    assert sum(record.missed for record in told(caplog, "schedule.missed")) == 248  # The last two are within the grace.
+    (record,) = told(caplog, "schedule.missed")  # Once, when it is through. The last two are within the grace.
+    assert (record.missed, record.fired, "was missed 248 times:" in caplog.text) == (248, 250, True)
     assert shop.app.schedules.get("nightly").fires == 250
+
+
+def test_what_was_missed_is_told_though_catching_up_is_cut_short(
+    shop: Shop, meddled: Meddled, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lose() -> None:
+        meddled.before = away
+
+    def away() -> None:
+        raise StoreUnavailable("away")
+
+    shop.add(misfire="all")
+    shop.world.clock.advance(250 * 60)
+    meddled.after = lose
+    with pytest.raises(StoreUnavailable):
+        shop.fire()
+    assert [(record.missed, record.fired) for record in told(caplog, "schedule.missed")] == [(100, 100)]
+    shop.fire()
+    assert [(record.missed, record.fired) for record in told(caplog, "schedule.missed")][1:] == [(148, 150)]
 
 
 def test_a_punctual_one_is_not_called_missed(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
