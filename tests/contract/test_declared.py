@@ -312,6 +312,14 @@ def test_unknown_names_are_errors_that_offer_the_nearest(program: Program, act: 
         getattr(program.all, act)("x")
 
 
+@pytest.mark.parametrize("name", ["\udcff", "nul\0", "x" * 10_000, "", "two words"])
+@pytest.mark.parametrize("act", ["get", "pause", "resume", "remove", "run", "reschedule"])
+def test_names_that_no_schedule_can_have_are_unknown(program: Program, act: str, name: str) -> None:
+    """Some cannot even be sent to a store."""
+    with pytest.raises(UnknownSchedule, match=r"no schedule is named .{2,40} in this store"):
+        getattr(program.all, act)(name, **({"every": "1h"} if act == "reschedule" else {}))
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
@@ -346,9 +354,13 @@ def test_wrong_jobs_and_names_are_told_at_once(program: Program) -> None:
             program.app.schedule("nightly", job=call, every="1h")
     with pytest.raises(UsageError, match=r"write job=cleanup.bind\(…\)"):
         program.app.schedule("nightly", job=program.cleanup, every="1h")  # type: ignore[arg-type]
-    for name in ("", "two words", "x" * 195):
+    for name in ("", "two words"):
         with pytest.raises(ConfigError, match="schedule="):
             program.app.schedule(name, job=program.cleanup.bind(), every="1h")
+    for length in (192, 195, 10_000):
+        with pytest.raises(ConfigError, match=r"^schedule='x{30}'… is too long a name: at most 191 characters$"):
+            program.app.schedule("x" * length, job=program.cleanup.bind(), every="1h")
+    program.app.schedule("x" * 191, job=program.cleanup.bind(), every="1h")
 
 
 def test_a_second_one_of_a_name_and_a_change_of_nothing(program: Program) -> None:

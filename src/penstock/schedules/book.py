@@ -17,7 +17,14 @@ from penstock.client import Client, JobCall, JobHandle, refuse_in_loop
 from penstock.domain.errors import ConfigError, StoreBusy, UnknownSchedule
 from penstock.observe.logs import fields
 from penstock.schedules import edits
-from penstock.schedules.plan import When, changed_plan, check_schedule_name, make_plan
+from penstock.schedules.plan import (
+    SCHEDULE_NAME_LENGTH_MAX,
+    When,
+    changed_plan,
+    check_schedule_name,
+    is_schedule_name,
+    make_plan,
+)
 from penstock.schedules.schedule import Schedule, schedule_of
 from penstock.schedules.steps import Steps, awaited, waited
 from penstock.store.call import Call
@@ -209,7 +216,8 @@ class Schedules:
         raise StoreBusy(f"the schedule {name!r} was changed by others all the time; try again")
 
     def _find(self, name: str) -> Steps[tuple[int, ScheduleRow]]:
-        found: Found = yield self._client.store.read_schedules(ReadSchedules((str(name),)))
+        asked = (name,) if is_schedule_name(name) else ()
+        found: Found = yield self._client.store.read_schedules(ReadSchedules(asked))
         if found.schedules:
             return found.now, found.schedules[0]
         every: Found = yield self._client.store.read_schedules(ReadSchedules())
@@ -217,12 +225,14 @@ class Schedules:
 
 
 def unknown_schedule(name: str, known: list[str]) -> UnknownSchedule:
-    near = get_close_matches(str(name), known, n=1)
+    asked = str(name)
+    shown = repr(asked) if len(asked) <= SCHEDULE_NAME_LENGTH_MAX else f"{asked[:30]!r}…"
+    near = get_close_matches(asked[:SCHEDULE_NAME_LENGTH_MAX], known, n=1)
     if near:
         fix = f"did you mean {near[0]!r}?"
     else:
         fix = f"there are: {', '.join(known[:20])}" if known else "there is none yet; declare one with app.schedule(…)"
-    return UnknownSchedule(f"no schedule is named {name!r} in this store; {fix}")
+    return UnknownSchedule(f"no schedule is named {shown} in this store; {fix}")
 
 
 def _refuse_second(name: str, found: Found) -> None:
