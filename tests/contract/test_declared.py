@@ -312,6 +312,17 @@ def test_unknown_names_are_errors_that_offer_the_nearest(program: Program, act: 
         getattr(program.all, act)("x")
 
 
+@pytest.mark.parametrize("by", ["", "x" * 201, None, 7, "nul\0", "\udcff"])
+@pytest.mark.parametrize("act", ["add", "pause", "resume", "remove", "run", "reschedule"])
+def test_who_does_it_is_a_text(program: Program, act: str, by: Any) -> None:
+    more: dict[str, Any] = {}
+    if act in ("add", "reschedule"):
+        more = {"job": program.cleanup.bind(), **HOURLY}
+    with pytest.raises(ConfigError, match=r"^by='.{0,34}' is not who did it: a text of 1 to 200 characters"):
+        getattr(program.all, act)("nightly", by=by, **more)
+    assert program.all.list() == []
+
+
 @pytest.mark.parametrize("name", ["\udcff", "nul\0", "x" * 10_000, "", "two words"])
 @pytest.mark.parametrize("act", ["get", "pause", "resume", "remove", "run", "reschedule"])
 def test_names_that_no_schedule_can_have_are_unknown(program: Program, act: str, name: str) -> None:

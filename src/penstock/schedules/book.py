@@ -21,6 +21,7 @@ from penstock.schedules.plan import (
     SCHEDULE_NAME_LENGTH_MAX,
     When,
     changed_plan,
+    check_by,
     check_schedule_name,
     is_schedule_name,
     make_plan,
@@ -65,6 +66,7 @@ class Schedules:
         return await awaited(self._add(name, make_plan(job, when), by))
 
     def _add(self, name: str, plan: Plan, by: str) -> Steps[Schedule]:
+        check_by(by)
         found: Found = yield self._client.store.read_schedules(ReadSchedules((check_schedule_name(name),)))
         row = edits.new_row(name, plan, found.now, by)
         edits.refuse_over(name, plan, row, found.now)
@@ -205,6 +207,7 @@ class Schedules:
 
     def _edit(self, name: str, by: str, action: str, edit: Edit, jobs: Sequence[NewJob] = ()) -> Steps[Stored]:
         """Store what `edit` makes of the schedule, if it does not leave it as it is. `jobs` are filled by it."""
+        check_by(by)
         for _ in range(TRIES_MAX):
             now, row = yield from self._find(name)
             new = edit(row, now)
