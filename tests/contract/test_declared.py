@@ -94,12 +94,26 @@ def test_one_that_was_removed_stays_so_until_it_is_resumed(program: Program, aga
     assert program.all.list() == []
     assert [one.name for one in program.all.list(removed=True)] == ["nightly"]
     for act in (program.all.pause, program.all.remove, program.all.run):
-        with pytest.raises(UnknownSchedule, match=r"was removed by ann; bring it back with resume\(\)"):
+        with pytest.raises(
+            UnknownSchedule, match=r"was removed by ann; bring it back with: penstock schedules resume nightly$"
+        ):
             act("nightly")
-    with pytest.raises(ConfigError, match="was removed and is remembered"):
-        program.all.add("nightly", job=program.cleanup.bind(), every="1h")
     assert program.all.resume("nightly") is True
     assert again().declare().start().status == "active"
+
+
+def test_a_person_may_have_the_name_of_one_that_was_removed(program: Program, again: Callable[[], Program]) -> None:
+    program.declare().start()
+    program.all.run("nightly")
+    program.all.remove("nightly")
+    program.world.clock.advance(60)
+    added = program.all.add("nightly", job=program.cleanup.bind(1), every="1h", by="ann")
+    assert (added.status, added.every, added.fires, added.last_job) == ("active", 3600.0, 0, None)
+    assert (added.created_at, added.changed_by) == (from_us(program.world.clock.now_us()), "ann")
+    assert again().declare().start() == added == program.all.get("nightly"), "the same declaration leaves it alone"
+    assert again().declare(days=9).start().payload == {"days": 9}, "another one is taken over"
+    with pytest.raises(ConfigError, match="there is a schedule 'nightly' already"):
+        program.all.add("nightly", job=program.cleanup.bind(), every="1h")
 
 
 def test_a_declaration_that_changed_is_taken_over(
@@ -235,6 +249,28 @@ def test_pausing_and_resuming(program: Program) -> None:
     next_at = program.all.get("nightly").next_at
     assert next_at is not None
     assert next_at - from_us(program.world.clock.now_us()) == timedelta(minutes=30)
+
+
+@pytest.mark.parametrize("act", ["pause", "remove", None])
+@pytest.mark.parametrize("over", ["limit", "end"])
+def test_resuming_one_that_is_over_says_so(program: Program, act: str | None, over: str) -> None:
+    now = from_us(program.world.clock.now_us())
+    when = {"limit": 1} if over == "limit" else {"end": now + timedelta(minutes=90)}
+    program.declare(cron=None, every="1h", **when).start()
+    before = row(program.world)
+    fired = msgspec.structs.replace(before, fires=1, next_at=None)
+    program.world.store.change_schedules(
+        p.ChangeSchedules([p.ScheduleChange("nightly", fired, before.revision)])
+    ).wait()
+    if act is not None:
+        getattr(program.all, act)("nightly")
+    program.world.clock.advance(2 * 3600)
+    stopped = row(program.world)
+    told = {"limit": "limit=1 is reached: the schedule 'nightly' has fired that often", "end": "would never fire"}[over]
+    fix = f"penstock schedules {'add' if act == 'remove' else 'reschedule'} nightly$"
+    with pytest.raises(ConfigError, match=f"{told}.* {fix}"):
+        program.all.resume("nightly")
+    assert row(program.world) == stopped
 
 
 def test_rescheduling_changes_what_is_given_and_nothing_else(program: Program) -> None:
@@ -376,7 +412,7 @@ def test_wrong_jobs_and_names_are_told_at_once(program: Program) -> None:
 
 def test_a_second_one_of_a_name_and_a_change_of_nothing(program: Program) -> None:
     program.all.add("nightly", job=program.cleanup.bind(), every="1h")
-    with pytest.raises(ConfigError, match=r"there is a schedule 'nightly' already; change it with reschedule\(\)"):
+    with pytest.raises(ConfigError, match=r"'nightly' already; .* penstock schedules reschedule nightly$"):
         program.all.add("nightly", job=program.cleanup.bind(), every="2h")
     with pytest.raises(ConfigError, match="what is to be changed of 'nightly'"):
         program.all.reschedule("nightly")

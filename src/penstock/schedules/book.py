@@ -67,13 +67,15 @@ class Schedules:
 
     def _add(self, name: str, plan: Plan, by: str) -> Steps[Schedule]:
         check_by(by)
-        found: Found = yield self._client.store.read_schedules(ReadSchedules((check_schedule_name(name),)))
-        row = edits.new_row(name, plan, found.now, by)
-        edits.refuse_over(name, plan, row, found.now)
-        if not (yield self._change("add", by, ScheduleChange(name, row, None))):
-            _refuse_second(name, found)
-        log.info("schedule %s added: %s", name, plan.timing, extra=fields("schedule.installed", schedule=name))
-        return schedule_of(row)
+        for _ in range(TRIES_MAX):
+            found: Found = yield self._client.store.read_schedules(ReadSchedules((check_schedule_name(name),)))
+            declared, revision = _room_for(name, found.schedules)
+            row = edits.new_row(name, plan, found.now, by, declared)
+            edits.refuse_over(name, plan, row)
+            if (yield self._change("add", by, ScheduleChange(name, row, revision))):
+                log.info("schedule %s added: %s", name, plan.timing, extra=fields("schedule.installed", schedule=name))
+                return schedule_of(row)
+        raise _busy(name)
 
     def list(self, *, removed: bool = False) -> Listed:
         """All schedules by name; with `removed` also those that a program declares and a person has removed."""
@@ -129,7 +131,13 @@ class Schedules:
 
     def _resume(self, name: str, by: str) -> Steps[bool]:
         def edit(row: ScheduleRow, now: int) -> ScheduleRow | None:
-            return row if row.status == "active" else edits.resumed(row, decode_plan(row), now, by)
+            if row.status == "active" and row.next_at is not None:
+                return row
+            plan = decode_plan(row)
+            new = row if row.status == "active" else edits.resumed(row, plan, now, by)
+            fix = "add" if row.status == "removed" else "reschedule"
+            edits.refuse_over(name, plan, new, f"mend that with: penstock schedules {fix} {name}")
+            return new
 
         return bool((yield from self._edit(name, by, "resume", edit)))
 
@@ -154,7 +162,7 @@ class Schedules:
             before = decode_plan(row)
             plan = changed_plan(before, job, when)
             new = edits.with_plan(row, before, plan, now, by)
-            edits.refuse_over(name, plan, new, now)
+            edits.refuse_over(name, plan, new)
             return new
 
         yield from self._edit(name, by, "reschedule", edit)
@@ -216,7 +224,7 @@ class Schedules:
             stored: Stored = yield self._change(action, by, ScheduleChange(name, new, row.revision, tuple(jobs)))
             if stored:
                 return stored
-        raise StoreBusy(f"the schedule {name!r} was changed by others all the time; try again")
+        raise _busy(name)
 
     def _find(self, name: str) -> Steps[tuple[int, ScheduleRow]]:
         asked = (name,) if is_schedule_name(name) else ()
@@ -238,14 +246,25 @@ def unknown_schedule(name: str, known: list[str]) -> UnknownSchedule:
     return UnknownSchedule(f"no schedule is named {shown} in this store; {fix}")
 
 
-def _refuse_second(name: str, found: Found) -> None:
-    if any(row.status == "removed" for row in found.schedules):
-        raise ConfigError(f"the schedule {name!r} was removed and is remembered; bring it back with resume()")
-    raise ConfigError(f"there is a schedule {name!r} already; change it with reschedule(), or give another name")
+def _room_for(name: str, there: Sequence[ScheduleRow]) -> tuple[str | None, int | None]:
+    """One that was removed and is remembered makes room. What a program declares stays known, with the revision."""
+    for row in there:
+        if row.status != "removed":
+            raise ConfigError(
+                f"there is a schedule {name!r} already; give another name, or change it with: penstock schedules "
+                f"reschedule {name}"
+            )
+        return row.declared, row.revision
+    return None, None
+
+
+def _busy(name: str) -> StoreBusy:
+    return StoreBusy(f"the schedule {name!r} was changed by others all the time; try again")
 
 
 def _refuse_removed(row: ScheduleRow) -> None:
     if row.status == "removed":
         raise UnknownSchedule(
-            f"the schedule {row.name!r} was removed by {row.changed_by}; bring it back with resume() first"
+            f"the schedule {row.name!r} was removed by {row.changed_by}; bring it back with: penstock schedules "
+            f"resume {row.name}"
         )

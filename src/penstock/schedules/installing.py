@@ -90,7 +90,7 @@ async def install(store: Store, plans: Mapping[str, Plan]) -> None:
 def _installed(name: str, plan: Plan, row: ScheduleRow | None, now: int) -> ScheduleChange | None:
     """What a declaration changes: nothing, as long as it is the one that was installed last."""
     if row is None:
-        return ScheduleChange(name, edits.new_row(name, plan, now, BY, declared=True), None)
+        return ScheduleChange(name, edits.new_row(name, plan, now, BY, edits.encode_plan(plan)), None)
     before = None if row.declared is None else _plan_of(row, row.declared)
     if before == plan:
         return None

@@ -136,7 +136,7 @@ def _limit(value: object, name: str) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LIMIT_MAX:
-        raise ConfigError(f"{name}={value!r} is not possible: how many jobs at most, 1 or more; None is no limit")
+        raise ConfigError(f"{name}={value!r} is not possible: how often it fires at most, 1 or more; None is no limit")
     return value
 
 

@@ -26,7 +26,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is enqueued when: all that a person or a program decides about a schedule.
 
     Of ticks that nobody was there for, `once` makes one job of the last, `skip` one only if that is at most `grace`
-    seconds ago, `all` one of each. `limit` is how many jobs there will be at most.
+    seconds ago, `all` one of each. `limit` is how often it fires at most.
     """
 
     timing: Timing
