@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from penstock.client import Client
-from penstock.domain.errors import ConfigError, StoreBusy
+from penstock.domain.errors import ConfigError, PenstockError, StoreBusy
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
 from penstock.schedules import edits
@@ -60,7 +60,7 @@ def configured_plans(found: tuple[Configured, ...], client: Client, registry: Re
             continue
         try:
             plans[one.name] = make_plan(client.call_by_name(one.type, one.payload, dict(one.options), {}), one.when)
-        except ConfigError as error:
+        except PenstockError as error:
             raise ConfigError(f"schedules.{one.name}: {error}") from None
     return plans
 
