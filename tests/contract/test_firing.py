@@ -335,7 +335,8 @@ def test_one_that_cannot_be_read_does_not_stop_the_others(shop: Shop, caplog: py
     assert sorted(record.schedule for record in told(caplog, "schedule.failed")) == ["b", "c", "d"]
     assert "Mars/Olympus" in caplog.text
     assert "penstock schedules remove c" in caplog.text
-    assert [one.problem is not None for one in shop.app.schedules.list()] == [False, False, True, False]
+    assert [one.problem is not None for one in shop.app.schedules.list()] == [False, True, True, True]
+    assert [one.type for one in shop.app.schedules.list()] == ["cleanup", "x", "", "cleanup"]
     assert len(shop.after(60)) == 1
 
 

@@ -144,6 +144,15 @@ def make_timing(
     return timing
 
 
+def check_timing(timing: Timing) -> None:
+    """Whether a stored one can be reckoned here: another version may know more zones, or other expressions."""
+    make_timing(
+        cron=timing.cron,
+        every=None if timing.every is None else timing.every / MICROSECONDS,
+        timezone=timing.timezone,
+    )
+
+
 def _spelled(cron: str) -> str:
     """In one spelling: single spaces, upper case."""
     from cronsim import CronSimError

@@ -10,7 +10,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.errors import ConfigError
 from penstock.domain.payload import decode_json
-from penstock.store.params import Misfire, Plan, ScheduleRow, decode_plan
+from penstock.store.params import Misfire, Plan, ScheduleRow, decode_plan, plan_problem
 
 Status = Literal["active", "paused", "finished", "removed"]
 
@@ -19,7 +19,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """What is enqueued when, and what became of it so far. Durations are seconds.
 
     `finished` is one that has no tick left: its end has come, or its limit was reached. A `problem` says why it cannot
-    be read; then most of it is missing.
+    be fired here; if it cannot even be read, most of it is missing.
     """
 
     name: str
@@ -61,10 +61,11 @@ def schedule_of(row: ScheduleRow) -> Schedule:
         changed_at=_moment(row.changed_at),
         changed_by=row.changed_by,
     )
+    problem = plan_problem(row)
     try:
-        return msgspec.structs.replace(seen, **_planned(decode_plan(row)))
-    except ConfigError as error:
-        return msgspec.structs.replace(seen, problem=str(error))
+        return msgspec.structs.replace(seen, problem=problem, **_planned(decode_plan(row)))
+    except ConfigError:
+        return msgspec.structs.replace(seen, problem=problem)
 
 
 def _planned(plan: Plan) -> dict[str, Any]:

@@ -25,11 +25,13 @@ def show_schedule(name: Name, as_json: AsJson = False, store: StoreUrl = None) -
     from penstock.cli.output import print_json
     from penstock.cli.schedules.list import document
     from penstock.cli.schedules.when import app_of
+    from penstock.domain.clock import from_us
     from penstock.observe.stuck import takers_among
 
     with app_of(store) as app:
         found = app.schedules.get(name)
-        facts = document(found, takers_among(app.store.list_workers().wait()))
+        now = from_us(app.store.read_clock().wait())
+        facts = document(found, takers_among(app.store.list_workers().wait()), now)
     if as_json:
         print_json(facts)
     else:

@@ -14,7 +14,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import ConfigError
 from penstock.domain.gates import Gate
-from penstock.domain.timing import Timing
+from penstock.domain.timing import Timing, check_timing
 from penstock.store.params.jobs import JobSpec, NewJob
 
 TAG = "schedule:"
@@ -73,6 +73,19 @@ def decode_plan(row: ScheduleRow) -> Plan:
             f"the plan of the schedule {row.name!r} cannot be read ({error}): another version of penstock has stored "
             f"it; use that one, or replace it: penstock schedules remove {row.name}"
         ) from None
+
+
+def plan_problem(row: ScheduleRow) -> str | None:
+    """Why a stored schedule cannot be fired here, if it cannot."""
+    try:
+        plan = decode_plan(row)
+    except ConfigError as error:
+        return str(error)
+    try:
+        check_timing(plan.timing)
+    except ConfigError as error:
+        return f"its times cannot be reckoned here: {error}"
+    return None
 
 
 def job_of_plan(name: str, plan: Plan, tick: int) -> JobSpec:
