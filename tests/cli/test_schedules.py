@@ -100,7 +100,9 @@ def test_json(call: Call, app: App, tmp_path: Path) -> None:
     assert (one["name"], one["payload"], one["cron"], one["status"]) == (
         "nightly", {"name": "ann"}, "0 3 * * *", "active",
     )  # fmt: skip
-    assert call("schedules", "show", "nightly", "--json").json == one
+    shown = call("schedules", "show", "nightly", "--json").json
+    upcoming = shown.pop("upcoming")
+    assert (shown, len(upcoming), upcoming[0]) == (one, 5, one["next_at"])
     assert call("schedules", "pause", "nightly", "--json").json == {"schedules": [{"name": "nightly", "changed": True}]}
     assert call("schedules", "reschedule", "nightly", "--every", "1h", "--json").json["every"] == 3600.0
     assert call("schedules", "run", "nightly", "--json").json["schedule"] == "nightly"
@@ -111,6 +113,12 @@ def test_showing(call: Call, app: App) -> None:
     shown = call("schedules", "show", "nightly").out
     for line in ("cron        0 3 * * *", 'payload     {"name":"ann"}', "misfire     once", "grace       1m"):
         assert line in shown
+    lines = shown.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("upcoming    "))
+    assert [line[:12] for line in lines[first + 1 : first + 6]] == [" " * 12] * 4 + [""]
+    assert all(" (in " in line for line in lines[first : first + 5])
+    call("schedules", "pause", "nightly")
+    assert "upcoming    -\n" in call("schedules", "show", "nightly").out
     assert "its jobs: penstock jobs list --tag schedule:nightly" in shown
 
 

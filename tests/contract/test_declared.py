@@ -233,6 +233,38 @@ def test_adding_listing_and_getting(program: Program) -> None:
     assert [program.all.get("nightly")] == program.all.list() == [added]
 
 
+def test_the_next_times(program: Program) -> None:
+    def due(**arguments: Any) -> list[str]:
+        return [moment.isoformat() for moment in program.all.upcoming("nightly", **arguments)]
+
+    program.all.add("nightly", job=program.cleanup.bind(), cron="0 3 * * MON", tz="Europe/Berlin",
+                    start=datetime(2030, 3, 20, tzinfo=UTC))  # fmt: skip
+    assert due(count=3) == ["2030-03-25T02:00:00+00:00", "2030-04-01T01:00:00+00:00", "2030-04-08T01:00:00+00:00"]
+    assert (len(due()), program.all.get("nightly").next_at) == (5, program.all.upcoming("nightly")[0])
+    program.all.reschedule("nightly", limit=2)
+    assert len(due()) == 2
+    program.all.reschedule("nightly", limit=None, end=datetime(2030, 4, 1, 12, tzinfo=UTC))
+    assert len(due()) == 2
+    program.all.pause("nightly")
+    assert due() == []
+    program.all.add("rare", job=program.cleanup.bind(), every=100 * 365 * 86400)
+    assert 60 < len(asyncio.run(program.all.aupcoming("rare", count=1000))) < 80
+    for wrong in (0, 1001, True, "5"):
+        with pytest.raises(ConfigError, match=r"count=.* is not possible: a whole number from 1 to 1000"):
+            due(count=wrong)
+    with pytest.raises(UnknownSchedule):
+        program.all.upcoming("x")
+
+
+def test_of_times_that_were_missed_the_first_is_upcoming(program: Program) -> None:
+    program.all.add("nightly", job=program.cleanup.bind(), every="1h")
+    began = from_us(program.world.clock.now_us())
+    program.world.clock.advance(5.5 * 3600)
+    assert [moment - began for moment in program.all.upcoming("nightly", count=3)] == [
+        timedelta(hours=1), timedelta(hours=6), timedelta(hours=7),
+    ]  # fmt: skip
+
+
 def test_removing_one_that_nobody_declares_leaves_nothing(program: Program) -> None:
     program.all.add("nightly", job=program.cleanup.bind(), every="1h")
     program.all.remove("nightly")

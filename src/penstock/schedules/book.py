@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, Unpack
 
@@ -26,7 +27,7 @@ from penstock.schedules.plan import (
     is_schedule_name,
     make_plan,
 )
-from penstock.schedules.schedule import Schedule, schedule_of
+from penstock.schedules.schedule import Schedule, schedule_of, upcoming
 from penstock.schedules.steps import Steps, awaited, waited
 from penstock.store.call import Call
 from penstock.store.params import (
@@ -42,9 +43,11 @@ from penstock.store.params import (
 )
 
 Listed = list[Schedule]
+Moments = list[datetime]
 Stored = dict[str, str | None]
 Edit = Callable[[ScheduleRow, int], ScheduleRow | None]
 TRIES_MAX = 50
+UPCOMING_MAX = 1000
 
 log = logging.getLogger("penstock.schedules")
 
@@ -100,6 +103,20 @@ class Schedules:
     def _get(self, name: str) -> Steps[Schedule]:
         _, row = yield from self._find(name)
         return schedule_of(row)
+
+    def upcoming(self, name: str, count: int = 5) -> Moments:
+        """The next times of a schedule; none of one that is paused, removed or finished."""
+        refuse_in_loop("upcoming", "aupcoming")
+        return waited(self._upcoming(name, count))
+
+    async def aupcoming(self, name: str, count: int = 5) -> Moments:
+        return await awaited(self._upcoming(name, count))
+
+    def _upcoming(self, name: str, count: int) -> Steps[Moments]:
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= UPCOMING_MAX:
+            raise ConfigError(f"count={count!r} is not possible: a whole number from 1 to {UPCOMING_MAX}")
+        now, row = yield from self._find(name)
+        return upcoming(row, now, count)
 
     # Changing
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
 
-from penstock.domain.clock import MICROSECONDS, from_us
+from penstock.domain.clock import MICROSECONDS, YEAR_MAX, from_us, to_us
 from penstock.domain.errors import ConfigError
 from penstock.domain.payload import decode_json
 from penstock.store.params import Misfire, Plan, ScheduleRow, decode_plan, plan_problem
 
+LAST_MOMENT = to_us(datetime(YEAR_MAX, 12, 31, tzinfo=UTC), "the last moment")
 Status = Literal["active", "paused", "finished", "removed"]
 
 
@@ -66,6 +67,22 @@ def schedule_of(row: ScheduleRow) -> Schedule:
         return msgspec.structs.replace(seen, problem=problem, **_planned(decode_plan(row)))
     except ConfigError:
         return msgspec.structs.replace(seen, problem=problem)
+
+
+def upcoming(row: ScheduleRow, now: int, count: int) -> list[datetime]:
+    """Its next times. The first may have passed, if it was not fired; those that were missed after it are left out."""
+    if row.status != "active" or row.next_at is None:
+        return []
+    plan = decode_plan(row)
+    left = count if plan.limit is None else min(count, plan.limit - row.fires)
+    found, ahead = list[datetime](), row.next_at
+    while len(found) < left and ahead <= LAST_MOMENT:
+        found.append(from_us(ahead))
+        tick = plan.timing.after(max(ahead, now), row.anchor)
+        if tick is None:
+            break
+        ahead = tick
+    return found
 
 
 def _planned(plan: Plan) -> dict[str, Any]:
