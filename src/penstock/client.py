@@ -174,7 +174,9 @@ class Client:
         self, spread: Spread, calls: Sequence[JobCall[Any]], start_us: int | None, now_us: int
     ) -> Call[list[Enqueued]]:
         """Store the calls over the period that begins now or at `start_us`, unless that was done before."""
+        spread.refuse_too_many(len(calls))
         start = now_us if start_us is None else start_us
+        key = WholeKey(spread.key(start), spread.held_seconds(start, now_us))
         specs: dict[tuple[int, int], JobSpec] = {}
         jobs = []
         for number, due in spread.moments(len(calls), start):
@@ -183,7 +185,6 @@ class Client:
             if spec is None:
                 spec = specs[id(call.spec), due] = msgspec.structs.replace(call.spec, at=due)
             jobs.append(NewJob(call.job_id or self._ids.next_id(), call.payload, spec, self._all_gates(call)))
-        key = WholeKey(spread.key(start), spread.held_seconds(start, now_us))
         return self.store.enqueue_jobs(EnqueueJobs(jobs, whole=key))
 
     def _handles(self, stored: list[Enqueued], calls: Sequence[JobCall[Any]]) -> list[JobHandle[Any]]:

@@ -6,9 +6,12 @@ import getpass
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from penstock import App, Tenant
+from penstock.domain.clock import from_us
+from penstock.store.params import ChangeSchedules, ReadSchedules, RegisterWorker, ScheduleChange
 from tests.cli.conftest import Call, Shell, run_all
 from tests.cli.test_workers import rows
 
@@ -18,6 +21,11 @@ ME = f"{getpass.getuser()}@{os.uname().nodename}"
 def add(call: Call, *more: str) -> None:
     outcome = call("schedules", "add", "nightly", "greet", '{"name": "ann"}', "--cron", "0 3 * * *", *more)
     assert outcome.code == 0, outcome.err
+
+
+def register_worker(app: App) -> None:
+    params = RegisterWorker(worker_id="w", host="h", pid=1, version="1", slots=1, stale_after=30, types=("greet",))
+    app.store.register_worker(params).wait()
 
 
 def test_a_schedule_is_added_with_the_options_of_its_job(call: Call, app: App) -> None:
@@ -58,12 +66,26 @@ def test_listing(call: Call, app: App) -> None:
 
 
 def test_a_live_worker_is_seen(call: Call, app: App) -> None:
-    from penstock.store.params import RegisterWorker
-
     add(call)
-    params = RegisterWorker(worker_id="w", host="h", pid=1, version="1", slots=1, stale_after=30, types=("greet",))
-    app.store.register_worker(params).wait()
+    register_worker(app)
     assert call("schedules", "list", "--json").json["schedules"][0]["note"] is None
+
+
+def test_an_overdue_one_is_seen(call: Call, app: App) -> None:
+    add(call)
+    (row,) = app.store.read_schedules(ReadSchedules()).wait().schedules
+    late = msgspec.structs.replace(row, next_at=row.created_at - 61_000_000)
+    app.store.change_schedules(ChangeSchedules([ScheduleChange("nightly", late, row.revision)])).wait()
+    due = from_us(row.created_at - 61_000_000).astimezone().isoformat(sep=" ", timespec="seconds")
+    told = f"overdue since {due}: no worker leads, see penstock doctor"
+    assert call("schedules", "list", "--json").json["schedules"][0]["note"] == told
+    assert call("schedules", "show", "nightly", "--json").json["note"] == told
+    found = [one for one in call("doctor", "--json").json["findings"] if one["name"] == "schedules"]
+    assert [(one["level"], "nightly" in one["message"]) for one in found] == [("warning", True)]
+    register_worker(app)
+    assert call("schedules", "list", "--json").json["schedules"][0]["note"] == told.replace(
+        "no worker leads", "not fired"
+    )
 
 
 def test_an_empty_list_says_what_to_do(call: Call, app: App) -> None:
@@ -78,7 +100,9 @@ def test_json(call: Call, app: App, tmp_path: Path) -> None:
     assert (one["name"], one["payload"], one["cron"], one["status"]) == (
         "nightly", {"name": "ann"}, "0 3 * * *", "active",
     )  # fmt: skip
-    assert call("schedules", "show", "nightly", "--json").json == one
+    shown = call("schedules", "show", "nightly", "--json").json
+    upcoming = shown.pop("upcoming")
+    assert (shown, len(upcoming), upcoming[0]) == (one, 5, one["next_at"])
     assert call("schedules", "pause", "nightly", "--json").json == {"schedules": [{"name": "nightly", "changed": True}]}
     assert call("schedules", "reschedule", "nightly", "--every", "1h", "--json").json["every"] == 3600.0
     assert call("schedules", "run", "nightly", "--json").json["schedule"] == "nightly"
@@ -89,6 +113,12 @@ def test_showing(call: Call, app: App) -> None:
     shown = call("schedules", "show", "nightly").out
     for line in ("cron        0 3 * * *", 'payload     {"name":"ann"}', "misfire     once", "grace       1m"):
         assert line in shown
+    lines = shown.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("upcoming    "))
+    assert [line[:12] for line in lines[first + 1 : first + 6]] == [" " * 12] * 4 + [""]
+    assert all(" (in " in line for line in lines[first : first + 5])
+    call("schedules", "pause", "nightly")
+    assert "upcoming    -\n" in call("schedules", "show", "nightly").out
     assert "its jobs: penstock jobs list --tag schedule:nightly" in shown
 
 

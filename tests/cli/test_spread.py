@@ -54,6 +54,20 @@ def test_items_from_stdin_and_none_at_all(shell: Shell, app: App) -> None:
     assert "note: there are no items" in outcome.err
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_item(call: Call, shell: Shell, app: App, tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text('{"name": "ada"}\n', encoding="utf-8-sig")
+    assert call("spread", "file", "greet", "--items", str(path)).out == "1 job enqueued\n"
+    where = {"PENSTOCK_STORE": "sqlite:///jobs.db"}
+    outcome = shell.run("spread", "stdin", "greet", "--items", "-", stdin='\ufeff{"name": "eve"}', env=where)
+    assert outcome.out == "1 job enqueued\n"
+
+
+def test_a_type_that_is_no_name_is_not_blamed_on_the_file(call: Call, app: App, items: Path) -> None:
+    outcome = call("spread", "hello", "two words", "--items", str(items))
+    assert (outcome.code, "error: job name='two words' is not a usable name" in outcome.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -69,7 +83,12 @@ def test_items_from_stdin_and_none_at_all(shell: Shell, app: App) -> None:
         (["--items", "good.jsonl", "--period", "0s"], "period='0s' is not possible"),
         (["--items", "good.jsonl", "--period", "daily"], "period='daily' is not a duration"),
         (["--items", "good.jsonl", "--start", "2030-01-01T00:00:00"], "has no time zone"),
-        (["--items", "good.jsonl", "--priority", "1000"], "priority=1000 is not possible"),
+        (["--items", "good.jsonl", "--priority", "1000"], "error: priority=1000 is not possible"),
+        (["--items", "good.jsonl", "--queue", "two words"], "error: queue='two words' is not a usable name"),
+        (
+            ["--items", "many.jsonl", "--mode", "each", "--batches", "10000"],
+            "error: the spread 'hello' would be 1,010,000",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_the_fix(
@@ -78,6 +97,7 @@ def test_what_is_wrong_is_said_with_the_fix(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.jsonl").write_text('{"name": "ada"}\n')
     (tmp_path / "bad.jsonl").write_text('{"name": "ada"}\n{"name": }\n')
+    (tmp_path / "many.jsonl").write_text("not even JSON\n" * 101)
     (tmp_path / "list.jsonl").write_text("[1]\n")
     (tmp_path / "bytes.jsonl").write_bytes(b'{"name": "\xff"}\n')
     outcome = call("spread", "hello", "greet", *arguments)

@@ -97,7 +97,7 @@ METHODS: dict[str, tuple[type, Callable[[Store, World, int], Call[Any]]]] = {
     "settle_workflows": (int, lambda s, w, _: s.settle_workflows(p.SettleWorkflows())),
     "read_schedules": (p.Schedules, lambda s, w, _: s.read_schedules(p.ReadSchedules())),
     "due_schedules": (p.Schedules, lambda s, w, _: s.due_schedules(p.DueSchedules())),
-    "change_schedules": (list, lambda s, w, _: s.change_schedules(p.ChangeSchedules([]))),
+    "change_schedules": (dict, lambda s, w, _: s.change_schedules(p.ChangeSchedules([]))),
     "read_clock": (int, lambda s, w, _: s.read_clock()),
     "check_store": (list, lambda s, w, _: s.check_store(p.CheckStore())),
 }

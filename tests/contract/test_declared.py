@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock import App, ConfigError, Schedule, Tenant, UnknownSchedule, UsageError
@@ -93,12 +94,26 @@ def test_one_that_was_removed_stays_so_until_it_is_resumed(program: Program, aga
     assert program.all.list() == []
     assert [one.name for one in program.all.list(removed=True)] == ["nightly"]
     for act in (program.all.pause, program.all.remove, program.all.run):
-        with pytest.raises(UnknownSchedule, match=r"was removed by ann; bring it back with resume\(\)"):
+        with pytest.raises(
+            UnknownSchedule, match=r"was removed by ann; bring it back with: penstock schedules resume nightly$"
+        ):
             act("nightly")
-    with pytest.raises(ConfigError, match="was removed and is remembered"):
-        program.all.add("nightly", job=program.cleanup.bind(), every="1h")
     assert program.all.resume("nightly") is True
     assert again().declare().start().status == "active"
+
+
+def test_a_person_may_have_the_name_of_one_that_was_removed(program: Program, again: Callable[[], Program]) -> None:
+    program.declare().start()
+    program.all.run("nightly")
+    program.all.remove("nightly")
+    program.world.clock.advance(60)
+    added = program.all.add("nightly", job=program.cleanup.bind(1), every="1h", by="ann")
+    assert (added.status, added.every, added.fires, added.last_job) == ("active", 3600.0, 0, None)
+    assert (added.created_at, added.changed_by) == (from_us(program.world.clock.now_us()), "ann")
+    assert again().declare().start() == added == program.all.get("nightly"), "the same declaration leaves it alone"
+    assert again().declare(days=9).start().payload == {"days": 9}, "another one is taken over"
+    with pytest.raises(ConfigError, match="there is a schedule 'nightly' already"):
+        program.all.add("nightly", job=program.cleanup.bind(), every="1h")
 
 
 def test_a_declaration_that_changed_is_taken_over(
@@ -112,14 +127,57 @@ def test_a_declaration_that_changed_is_taken_over(
     assert [getattr(record, "event", None) for record in caplog.records] == ["schedule.installed", "schedule.changed"]
 
 
+def test_another_job_leaves_the_times_that_a_person_has_given(
+    program: Program, again: Callable[[], Program], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A new default of the type is part of every declaration of its jobs: it must not undo what people did."""
+    caplog.set_level(logging.INFO)
+    program.declare(grace="1m", limit=5).start()
+    program.all.reschedule("nightly", cron="0 4 * * *", grace="2m", limit=7)
+    due = row(program.world).next_at
+    program.world.clock.advance(30 * 86400)
+    found = again().declare(days=2, grace="1m", limit=9).start()
+    assert (found.payload, found.cron, found.grace, found.limit) == ({"days": 2}, "0 4 * * *", 120.0, 9)
+    assert row(program.world).next_at == due
+    assert "changed as it is declared now: 0 4 * * * (UTC); it is active" in caplog.text
+    before = row(program.world)
+    again().declare(days=2, grace="1m", limit=9).start()
+    assert row(program.world) == before
+
+
+def test_other_times_leave_the_job_that_a_person_has_given(program: Program, again: Callable[[], Program]) -> None:
+    program.declare().start()
+    program.all.reschedule("nightly", job=program.cleanup.using(queue="night").bind(1), misfire="all")
+    found = again().declare(cron="0 5 * * *").start()
+    assert (found.payload, found.queue, found.misfire, found.cron) == ({"days": 1}, "night", "all", "0 5 * * *")
+
+
+@pytest.mark.parametrize("part", ["plan", "declared"])
+def test_what_cannot_be_read_is_replaced_by_the_declaration(
+    program: Program, again: Callable[[], Program], part: str
+) -> None:
+    program.declare().start()
+    program.all.reschedule("nightly", cron="0 4 * * *")
+    before = row(program.world)
+    spoilt = msgspec.structs.replace(before, **{part: '{"of": "a later version"}'})
+    program.world.store.change_schedules(
+        p.ChangeSchedules([p.ScheduleChange("nightly", spoilt, before.revision)])
+    ).wait()
+    found = again().declare(days=2).start()
+    assert (found.cron, found.payload) == ("0 3 * * *", {"days": 2})
+
+
 @pytest.mark.parametrize("act", ["pause", "remove"])
 def test_what_was_stopped_stays_so_also_when_the_declaration_changes(
     program: Program, again: Callable[[], Program], act: str
 ) -> None:
     program.declare().start()
-    getattr(program.all, act)("nightly")
+    getattr(program.all, act)("nightly", by="ann")
+    stopped_at = from_us(program.world.clock.now_us())
+    program.world.clock.advance(60)
     found = again().declare(days=2).start()
     assert (found.status, found.payload) == ({"pause": "paused", "remove": "removed"}[act], {"days": 2})
+    assert (found.changed_by, found.changed_at) == ("ann", stopped_at)
 
 
 def test_a_due_tick_stays_due_when_only_the_job_changes(program: Program, again: Callable[[], Program]) -> None:
@@ -175,6 +233,38 @@ def test_adding_listing_and_getting(program: Program) -> None:
     assert [program.all.get("nightly")] == program.all.list() == [added]
 
 
+def test_the_next_times(program: Program) -> None:
+    def due(**arguments: Any) -> list[str]:
+        return [moment.isoformat() for moment in program.all.upcoming("nightly", **arguments)]
+
+    program.all.add("nightly", job=program.cleanup.bind(), cron="0 3 * * MON", tz="Europe/Berlin",
+                    start=datetime(2030, 3, 20, tzinfo=UTC))  # fmt: skip
+    assert due(count=3) == ["2030-03-25T02:00:00+00:00", "2030-04-01T01:00:00+00:00", "2030-04-08T01:00:00+00:00"]
+    assert (len(due()), program.all.get("nightly").next_at) == (5, program.all.upcoming("nightly")[0])
+    program.all.reschedule("nightly", limit=2)
+    assert len(due()) == 2
+    program.all.reschedule("nightly", limit=None, end=datetime(2030, 4, 1, 12, tzinfo=UTC))
+    assert len(due()) == 2
+    program.all.pause("nightly")
+    assert due() == []
+    program.all.add("rare", job=program.cleanup.bind(), every=100 * 365 * 86400)
+    assert 60 < len(asyncio.run(program.all.aupcoming("rare", count=1000))) < 80
+    for wrong in (0, 1001, True, "5"):
+        with pytest.raises(ConfigError, match=r"count=.* is not possible: a whole number from 1 to 1000"):
+            due(count=wrong)
+    with pytest.raises(UnknownSchedule):
+        program.all.upcoming("x")
+
+
+def test_of_times_that_were_missed_the_first_is_upcoming(program: Program) -> None:
+    program.all.add("nightly", job=program.cleanup.bind(), every="1h")
+    began = from_us(program.world.clock.now_us())
+    program.world.clock.advance(5.5 * 3600)
+    assert [moment - began for moment in program.all.upcoming("nightly", count=3)] == [
+        timedelta(hours=1), timedelta(hours=6), timedelta(hours=7),
+    ]  # fmt: skip
+
+
 def test_removing_one_that_nobody_declares_leaves_nothing(program: Program) -> None:
     program.all.add("nightly", job=program.cleanup.bind(), every="1h")
     program.all.remove("nightly")
@@ -191,6 +281,28 @@ def test_pausing_and_resuming(program: Program) -> None:
     next_at = program.all.get("nightly").next_at
     assert next_at is not None
     assert next_at - from_us(program.world.clock.now_us()) == timedelta(minutes=30)
+
+
+@pytest.mark.parametrize("act", ["pause", "remove", None])
+@pytest.mark.parametrize("over", ["limit", "end"])
+def test_resuming_one_that_is_over_says_so(program: Program, act: str | None, over: str) -> None:
+    now = from_us(program.world.clock.now_us())
+    when = {"limit": 1} if over == "limit" else {"end": now + timedelta(minutes=90)}
+    program.declare(cron=None, every="1h", **when).start()
+    before = row(program.world)
+    fired = msgspec.structs.replace(before, fires=1, next_at=None)
+    program.world.store.change_schedules(
+        p.ChangeSchedules([p.ScheduleChange("nightly", fired, before.revision)])
+    ).wait()
+    if act is not None:
+        getattr(program.all, act)("nightly")
+    program.world.clock.advance(2 * 3600)
+    stopped = row(program.world)
+    told = {"limit": "limit=1 is reached: the schedule 'nightly' has fired that often", "end": "would never fire"}[over]
+    fix = f"penstock schedules {'add' if act == 'remove' else 'reschedule'} nightly$"
+    with pytest.raises(ConfigError, match=f"{told}.* {fix}"):
+        program.all.resume("nightly")
+    assert row(program.world) == stopped
 
 
 def test_rescheduling_changes_what_is_given_and_nothing_else(program: Program) -> None:
@@ -238,12 +350,12 @@ def test_one_that_changes_all_the_time_is_an_error_at_last(program: Program, mon
     program.all.add("nightly", job=program.cleanup.bind(), every="1h")
 
     class Never:
-        def wait(self) -> list[str]:
-            return []
+        def wait(self) -> dict[str, str | None]:
+            return {}
 
         def __await__(self) -> Any:
             yield from ()
-            return []
+            return {}
 
     monkeypatch.setattr(program.world.store, "change_schedules", lambda params: Never())
     with pytest.raises(StoreBusy, match="changed by others all the time; try again"):
@@ -266,6 +378,25 @@ def test_unknown_names_are_errors_that_offer_the_nearest(program: Program, act: 
         getattr(program.all, act)("nigthly")
     with pytest.raises(UnknownSchedule, match="there are: nightly"):
         getattr(program.all, act)("x")
+
+
+@pytest.mark.parametrize("by", ["", "x" * 201, None, 7, "nul\0", "\udcff"])
+@pytest.mark.parametrize("act", ["add", "pause", "resume", "remove", "run", "reschedule"])
+def test_who_does_it_is_a_text(program: Program, act: str, by: Any) -> None:
+    more: dict[str, Any] = {}
+    if act in ("add", "reschedule"):
+        more = {"job": program.cleanup.bind(), **HOURLY}
+    with pytest.raises(ConfigError, match=r"^by='.{0,34}' is not who did it: a text of 1 to 200 characters"):
+        getattr(program.all, act)("nightly", by=by, **more)
+    assert program.all.list() == []
+
+
+@pytest.mark.parametrize("name", ["\udcff", "nul\0", "x" * 10_000, "", "two words"])
+@pytest.mark.parametrize("act", ["get", "pause", "resume", "remove", "run", "reschedule"])
+def test_names_that_no_schedule_can_have_are_unknown(program: Program, act: str, name: str) -> None:
+    """Some cannot even be sent to a store."""
+    with pytest.raises(UnknownSchedule, match=r"no schedule is named .{2,40} in this store"):
+        getattr(program.all, act)(name, **({"every": "1h"} if act == "reschedule" else {}))
 
 
 @pytest.mark.parametrize(
@@ -302,14 +433,18 @@ def test_wrong_jobs_and_names_are_told_at_once(program: Program) -> None:
             program.app.schedule("nightly", job=call, every="1h")
     with pytest.raises(UsageError, match=r"write job=cleanup.bind\(…\)"):
         program.app.schedule("nightly", job=program.cleanup, every="1h")  # type: ignore[arg-type]
-    for name in ("", "two words", "x" * 195):
+    for name in ("", "two words"):
         with pytest.raises(ConfigError, match="schedule="):
             program.app.schedule(name, job=program.cleanup.bind(), every="1h")
+    for length in (192, 195, 10_000):
+        with pytest.raises(ConfigError, match=r"^schedule='x{30}'… is too long a name: at most 191 characters$"):
+            program.app.schedule("x" * length, job=program.cleanup.bind(), every="1h")
+    program.app.schedule("x" * 191, job=program.cleanup.bind(), every="1h")
 
 
 def test_a_second_one_of_a_name_and_a_change_of_nothing(program: Program) -> None:
     program.all.add("nightly", job=program.cleanup.bind(), every="1h")
-    with pytest.raises(ConfigError, match=r"there is a schedule 'nightly' already; change it with reschedule\(\)"):
+    with pytest.raises(ConfigError, match=r"'nightly' already; .* penstock schedules reschedule nightly$"):
         program.all.add("nightly", job=program.cleanup.bind(), every="2h")
     with pytest.raises(ConfigError, match="what is to be changed of 'nightly'"):
         program.all.reschedule("nightly")

@@ -25,7 +25,7 @@ def row(world: World, name: str = "nightly", **fields: Any) -> p.ScheduleRow:
 
 
 def change(world: World, *changes: p.ScheduleChange, **fields: Any) -> list[str]:
-    return world.store.change_schedules(p.ChangeSchedules(changes, **fields)).wait()
+    return list(world.store.change_schedules(p.ChangeSchedules(changes, **fields)).wait())
 
 
 def add(world: World, name: str = "nightly", **fields: Any) -> p.ScheduleRow:
@@ -87,7 +87,9 @@ def test_due_are_those_whose_tick_has_come_the_oldest_first(world: World) -> Non
     found = due(world)
     assert (names(found), found.now, found.next_at) == (["late", "now"], now, now + 1)
     assert names(due(world, limit=1)) == ["late"]
-    assert names(due(world, but=("late",))) == ["now"]
+    late = read(world, "late").revision
+    assert names(due(world, but=(("late", late), ("x", 1)))) == ["now"]
+    assert names(due(world, but=(("late", late - 1), ("now", late + 10**9)))) == ["late", "now"]
 
 
 def test_nothing_is_due_where_there_is_nothing(world: World) -> None:
@@ -167,9 +169,11 @@ def test_many_jobs_of_one_schedule_are_stored_together(world: World) -> None:
 
 def test_the_last_job_is_the_one_that_holds_the_unique_key(world: World) -> None:
     holder = world.add(unique=Unique("one"))
-    found = add(world)
-    assert change(world, fire(world, found, world.new_job(unique=Unique("one")))) == ["nightly"]
-    assert (read(world).last_job, world.list_ids()) == (holder, [holder])
+    fires = [fire(world, add(world), world.new_job(), world.new_job(unique=Unique("one"))),
+             fire(world, add(world, "other"), world.new_job()), fire(world, add(world, "none"))]  # fmt: skip
+    stored = world.store.change_schedules(p.ChangeSchedules(fires)).wait()
+    assert stored == {"nightly": holder, "other": fires[1].jobs[0].id, "none": None}
+    assert (read(world).last_job, len(world.list_ids())) == (holder, 3)
 
 
 def test_clock_steps_bring_no_tick_back(world: World) -> None:

@@ -81,6 +81,19 @@ def test_periods_are_told_by_their_start(app: App, clock: FakeClock, resync: Any
     assert app.spread("resync", calls) == 0
 
 
+def test_a_fixed_start_is_spread_once_and_refused_when_it_is_not_known_any_more(
+    app: App, clock: FakeClock, resync: Any
+) -> None:
+    assert app.spread("resync", [resync.bind(1)], start=MIDNIGHT) == 1
+    for days in (2, 100, 264):
+        clock.advance(timedelta(days=days))
+        assert app.spread("resync", [resync.bind(1)], start=MIDNIGHT) == 0
+    clock.advance("1d")
+    with pytest.raises(ConfigError, match=r"not known any more; give a start after 2030-01-02T07:00:00"):
+        app.spread("resync", [resync.bind(1)], start=MIDNIGHT)
+    assert len(stored(app)) == 1
+
+
 def test_from_async_code(app: App, resync: Any) -> None:
     async def main() -> list[int]:
         with pytest.raises(UsageError, match="await aspread"):
@@ -134,6 +147,10 @@ def test_what_is_refused(app: App, resync: Any) -> None:
     refused("period='0s' is not possible", one, period="0s")
     refused("mode='every' does not exist", one, mode="every")
     refused("mode='each' puts every call into every batch: say how many", one, mode="each")
+    refused("the spread 'resync' would be 1,000,001 jobs: at most 1,000,000 are stored at once; use parts",
+            one * 1_000_001)  # fmt: skip
+    refused("would be 1,010,000 jobs: at most 1,000,000 are stored at once; use fewer batches, or a shorter period",
+            one * 101, mode="each", batches=10_000)  # fmt: skip
     with pytest.raises(ConfigError, match="the name of a spread"):
         app.spread("", one)
     assert stored(app) == []

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from penstock.domain.duration import parse_duration
 from penstock.domain.errors import ConfigError
 
+_DATE_AND_ZONE = re.compile(r"(\d{4}-\d\d-\d\d)(Z|[+-]\d\d:\d\d)")
+
 
 def parse_moment(text: str, name: str) -> datetime:
     """The aware datetime, or an error that shows how to write one."""
+    alone = _DATE_AND_ZONE.fullmatch(text)  # Python would take the offset for the time of the day.
+    if alone is not None:
+        raise ConfigError(f"{name} {text!r} has no time of day: write it like {alone[1]}T00:00:00{alone[2]}")
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ConfigError(f"{name} {text!r} is not a time: write it like 2030-01-31T12:00:00Z") from None
     if moment.utcoffset() is None:
-        raise ConfigError(f"{name} {text!r} has no time zone: add one, such as {text}Z for UTC or {text}+02:00")
+        whole = moment.isoformat()
+        raise ConfigError(f"{name} {text!r} has no time zone: add one, such as {whole}Z for UTC or {whole}+02:00")
     return moment
 
 

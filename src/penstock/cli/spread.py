@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -92,6 +93,8 @@ def spread(
     from penstock.cli.dead.filter import progress_bar
     from penstock.cli.moments import parse_moment
     from penstock.cli.storage import existing_store
+    from penstock.client import enqueue_options
+    from penstock.domain.options import DEFAULTS, check_name
     from penstock.domain.spread import make_spread
 
     options = given_options(
@@ -100,41 +103,46 @@ def spread(
     )  # fmt: skip
     begin = None if start is None else parse_moment(start, "--start")
     wanted: Any = mode
-    make_spread(name, period, batches, wanted)  # What is wrong is said before a long file is read.
+    plan = make_spread(name, period, batches, wanted)  # What is wrong is said before a long file is read.
+    check_name(type, "job name")
     with existing_store(store) as opened:
         app = App(opened)
         app.client.use_limits(opened.read_limits().wait())
         app.client.remember_types(opened.read_types().wait())
-        calls = list(_calls(app, type, items, options))
+        enqueue_options(app.client.types.get(type, DEFAULTS), options)
+        lines = _lines(items)
+        plan.refuse_too_many(len(lines))
+        calls = list(_calls(app, type, items, lines, options))
         with progress_bar("storing", None):
             count = app.spread(name, calls, period=period, batches=batches, mode=wanted, start=begin)
         _report(name, type, len(calls), count, type in app.client.types, as_json)
 
 
-def _calls(app: App, type: str, items: str, options: dict[str, Any]) -> Iterator[JobCall[Any]]:
+def _calls(
+    app: App, type: str, items: str, lines: list[tuple[int, str]], options: dict[str, Any]
+) -> Iterator[JobCall[Any]]:
     """A call for each line of the file, with a bar on the terminal."""
     from penstock.cli.dead.filter import progress_bar
     from penstock.cli.enqueue import parse_payload
 
-    lines = _lines(items)
     with progress_bar("reading", len(lines)) as bar:
-        for number, line in enumerate(lines, start=1):
-            if number % BAR_STEP == 0:
-                bar.update(bar.task_ids[0], completed=number)
-            if not line.strip():
-                continue
+        for count, (number, line) in enumerate(lines, start=1):
+            if count % BAR_STEP == 0:
+                bar.update(bar.task_ids[0], completed=count)
             try:
                 yield app.client.call_by_name(type, parse_payload(line, EXAMPLE), options, app.client.types)
             except PenstockError as error:
                 raise ConfigError(f"line {number} of {'stdin' if items == '-' else items}: {error}") from None
 
 
-def _lines(items: str) -> list[str]:
-    if items == "-":
-        return list(sys.stdin)
+def _lines(items: str) -> list[tuple[int, str]]:
+    """Those that are not blank, each with its number. A mark of the byte order, as Windows writes it, is no part."""
     try:
-        with open(items, encoding="utf-8") as file:
-            return list(file)
+        with nullcontext(sys.stdin) if items == "-" else open(items, encoding="utf-8") as file:
+            marked = (
+                (number, line.removeprefix("\ufeff") if number == 1 else line) for number, line in enumerate(file, 1)
+            )
+            return [(number, line) for number, line in marked if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise ConfigError(

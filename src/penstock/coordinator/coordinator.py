@@ -31,6 +31,17 @@ class Coordinator:
             for duty in self._duties:
                 group.create_task(self._do_regularly(duty))
 
+    async def begin_with(self, name: str) -> None:
+        """Ask for the lead once and, if it is given, do one duty now: for a worker that may end before the duty's turn.
+
+        Whoever leads already is left alone, and does it.
+        """
+        await self._leader.ask()
+        term = self._leader.term
+        for duty in self._duties:
+            if duty.name == name and term is not None:
+                await self._do(duty, term)
+
     async def resign(self) -> None:
         await self._leader.resign()
 

@@ -50,9 +50,9 @@ class Leader:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(await self._ask())
+            await asyncio.sleep(await self.ask())
 
-    async def _ask(self) -> float:
+    async def ask(self) -> float:
         """Ask once; answers how long to wait before the next time."""
         asked = self._loop.time()
         try:

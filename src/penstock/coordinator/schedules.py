@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -59,6 +59,13 @@ class Due(NamedTuple):
     missed: int
 
 
+class Missed(NamedTuple):
+    """How often one was missed, and how many jobs were made instead, in one look."""
+
+    times: int
+    fired: int
+
+
 class Schedules:
     name = "fire schedules"
     judges = False
@@ -66,71 +73,81 @@ class Schedules:
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store
         self.interval = settings.schedule_interval
-        self._aside: dict[str, float] = {}
-        """Those that could not be fired, and until when they are left alone."""
+        self._aside: dict[tuple[str, int], float] = {}
+        """Those that could not be fired, by name and revision, and until when they are left alone.
+
+        One that was changed since is tried at once.
+        """
 
     async def do(self, term: int | None) -> float:
         """Fire all that is due. Answers when to come again: at the next tick, or soon, for there may be new ones.
 
         Without a term nobody is asked who leads: where there is only one who could.
         """
-        while True:
-            now = asyncio.get_running_loop().time()
-            self._aside = {name: until for name, until in self._aside.items() if until > now}
-            found = await self._store.due_schedules(DueSchedules(PAGE, tuple(self._aside)))
-            if not found.schedules:
-                break
-            await self._fire(found.schedules, found.now, term)
+        missed = dict[str, Missed]()
+        try:
+            while True:
+                now = asyncio.get_running_loop().time()
+                self._aside = {one: until for one, until in self._aside.items() if until > now}
+                found = await self._store.due_schedules(DueSchedules(PAGE, tuple(self._aside)))
+                if not found.schedules:
+                    break
+                await self._fire(found.schedules, found.now, term, missed)
+        finally:
+            _tell_missed(missed)
         if found.next_at is None:
             return self.interval
         return min(max((found.next_at - found.now) / MICROSECONDS, PAUSE_SECONDS_MIN), self.interval)
 
-    async def _fire(self, rows: Sequence[ScheduleRow], now: int, term: int | None) -> None:
+    async def _fire(self, rows: Sequence[ScheduleRow], now: int, term: int | None, missed: dict[str, Missed]) -> None:
         wholes = Wholes(await self._store.read_limits())
-        changes, missed = list[ScheduleChange](), dict[str, int]()
+        changes, late = list[ScheduleChange](), dict[str, int]()
         for number, row in enumerate(rows, 1):
             try:
                 plan = decode_plan(row)
                 due = due_ticks(plan, row, now)
                 changes.append(_change(plan, row, due, wholes))
-                missed[row.name] = due.missed
+                late[row.name] = due.missed
             except Exception as error:
-                self._put_aside(row.name, error)
+                self._put_aside(row.name, row.revision, error)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)  # After an outage there may be much to reckon.
         for change in await self._stored(changes, term):
             if change.jobs:
                 log.debug("schedule %s fired", change.name, extra=fields(
                     "schedule.fired", schedule=change.name, jobs=[job.id for job in change.jobs]))  # fmt: skip
-            if missed[change.name]:
-                _tell_missed(change, missed[change.name])
+            before = missed.get(change.name, Missed(0, 0))
+            missed[change.name] = Missed(before.times + late[change.name], before.fired + len(change.jobs))
 
     async def _stored(self, changes: Sequence[ScheduleChange], term: int | None) -> list[ScheduleChange]:
         """Those that nobody else has fired or changed. If one cannot be stored, each is tried by itself."""
         try:
-            names = await self._store.change_schedules(ChangeSchedules(changes, term)) if changes else []
+            names = await self._store.change_schedules(ChangeSchedules(changes, term)) if changes else {}
         except NOT_ITS_FAULT:
             raise
         except Exception as error:
             if len(changes) == 1:
-                self._put_aside(changes[0].name, error)
+                self._put_aside(changes[0].name, changes[0].revision or 0, error)
                 return []
             return [done for one in changes for done in await self._stored([one], term)]
         return [one for one in changes if one.name in names]
 
-    def _put_aside(self, name: str, error: Exception) -> None:
-        self._aside[name] = asyncio.get_running_loop().time() + TRY_AGAIN_SECONDS
+    def _put_aside(self, name: str, revision: int, error: Exception) -> None:
+        self._aside[name, revision] = asyncio.get_running_loop().time() + TRY_AGAIN_SECONDS
         log.error("schedule %s could not be fired, and is tried again in a minute: %s; look at it with: penstock "
                   "schedules show %s", name, error, name,
                   extra=fields("schedule.failed", schedule=name, reason=str(error)))  # fmt: skip
 
 
-def _tell_missed(change: ScheduleChange, missed: int) -> None:
-    often = f"{missed} times or more" if missed >= COUNTED_MAX else "once" if missed == 1 else f"{missed} times"
-    made = f"{len(change.jobs)} fired now" if change.jobs else "nothing fired now"
-    log.warning("schedule %s was missed %s: nobody led the workers, or all were busy at its time; %s", change.name,
-                often, made, extra=fields("schedule.missed", schedule=change.name, missed=missed,
-                                          fired=len(change.jobs)))  # fmt: skip
+def _tell_missed(missed: Mapping[str, Missed]) -> None:
+    """Once for each, though one that catches up is fired in many pages."""
+    for name, (times, fired) in missed.items():
+        if not times:
+            continue
+        often = f"{times} times or more" if times == COUNTED_MAX else "once" if times == 1 else f"{times} times"
+        log.warning("schedule %s was missed %s: nobody led the workers, or all were busy at its time; %s", name, often,
+                    f"{fired} fired now" if fired else "nothing fired now",
+                    extra=fields("schedule.missed", schedule=name, missed=times, fired=fired))  # fmt: skip
 
 
 def due_ticks(plan: Plan, row: ScheduleRow, now: int) -> Due:
@@ -156,7 +173,7 @@ def _last(plan: Plan, row: ScheduleRow, first: int, now: int) -> Due:
         last = plan.timing.latest(first, now, row.anchor)
         count, ahead = _counted(plan, row, first, last), plan.timing.after(last, row.anchor)
     late = _is_late(plan, last, now)
-    return Due([] if late and plan.misfire == "skip" else [last], ahead, count - 1 + late)
+    return Due([] if late and plan.misfire == "skip" else [last], ahead, min(count - 1 + late, COUNTED_MAX))
 
 
 def _counted(plan: Plan, row: ScheduleRow, first: int, last: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from penstock.domain.clock import MICROSECONDS, to_us
+from penstock.domain.clock import MICROSECONDS, from_us, to_us
 from penstock.domain.duration import Duration, parse_duration
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import check_name
@@ -15,6 +15,13 @@ from penstock.domain.options import check_name
 Mode = Literal["once", "each"]
 MODES = ("once", "each")
 BATCHES_MAX = 10_000
+JOBS_MAX = 1_000_000
+"""They are stored in one transaction."""
+KEPT_US_MAX = 366 * 86400 * MICROSECONDS
+KEPT_PERIODS_MAX = 10_000
+"""A period is remembered after its end for a year, or for so many periods if that is less: seconds make many keys."""
+SLACK_SECONDS = 3600.0
+"""For one who was let through at the last moment, and needs a while to store it all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,14 @@ class Spread:
     period_us: int
     batches: int | None
     mode: Mode
+
+    def refuse_too_many(self, calls: int) -> None:
+        jobs = calls * (self.batches or 1) if self.mode == "each" else calls
+        if jobs > JOBS_MAX:
+            fix = "fewer batches, or a shorter period" if self.mode == "each" else "parts, each with a name of its own"
+            raise ConfigError(
+                f"the spread {self.name!r} would be {jobs:,} jobs: at most {JOBS_MAX:,} are stored at once; use {fix}"
+            )
 
     def moments(self, count: int, start_us: int) -> Iterator[tuple[int, int]]:
         """Which of `count` calls is due when, in the order of time."""
@@ -44,9 +59,15 @@ class Spread:
         return f"spread {self.name} {self.period_us}us {start_us // self.period_us}"
 
     def held_seconds(self, start_us: int, now_us: int) -> float:
-        """How long the key is held: to the end of the period, and one period more for those who come late."""
-        end = (start_us // self.period_us + 2) * self.period_us
-        return max(end - now_us, self.period_us) / MICROSECONDS
+        """How long the key is held, for those who come late. A period that ended longer ago than that is refused."""
+        kept_us = max(self.period_us, min(KEPT_US_MAX, KEPT_PERIODS_MAX * self.period_us))
+        known_until = (start_us // self.period_us + 1) * self.period_us + kept_us
+        if known_until <= now_us:
+            raise ConfigError(
+                f"start={from_us(start_us).isoformat()} is too long ago: whether {self.name!r} was spread in that "
+                f"period is not known any more; give a start after {from_us(now_us - kept_us).isoformat()}"
+            )
+        return (known_until - now_us) / MICROSECONDS + SLACK_SECONDS
 
 
 def make_spread(name: str, period: Duration, batches: int | None, mode: Mode) -> Spread:

@@ -63,17 +63,16 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
         return None if found is None or (self.end is not None and found > self.end) else found
 
     def latest(self, first: int, until: int, anchor: int = 0) -> int:
-        """The last tick not after `until`, given an earlier one: without counting those between."""
-        back = MICROSECONDS
-        while until - back > first:
-            found = self.after(until - back, anchor)
-            if found is not None and found <= until:
-                first = found
-                break
-            back *= 2
-        while (ahead := self.after(first, anchor)) is not None and ahead <= until:
-            first = ahead
-        return first
+        """The last tick not after `until`, given an earlier one: by halves, for there may be millions between."""
+        low, high = first, until  # Low is a tick, and there is none between high and `until`.
+        while low < high:
+            middle = (low + high) // 2
+            found = self.after(middle, anchor)
+            if found is None or found > until:
+                high = middle
+            else:
+                low = found
+        return low
 
 
 def _interval_after(moment: int, every: int, anchor: int) -> int:
@@ -143,6 +142,15 @@ def make_timing(
     )
     _refuse_empty(timing)
     return timing
+
+
+def check_timing(timing: Timing) -> None:
+    """Whether a stored one can be reckoned here: another version may know more zones, or other expressions."""
+    make_timing(
+        cron=timing.cron,
+        every=None if timing.every is None else timing.every / MICROSECONDS,
+        timezone=timing.timezone,
+    )
 
 
 def _spelled(cron: str) -> str:

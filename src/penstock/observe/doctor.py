@@ -19,14 +19,19 @@ from penstock.store.params import (
     Level,
     ListDead,
     ListJobs,
+    ReadSchedules,
+    ScheduleRow,
     Waiting,
     WorkerInfo,
+    plan_problem,
 )
 
 SKEW_SECONDS_MAX = 2.0
 LOST_SECONDS = 3600.0
 NAMED_MAX = 5
 LANES_MAX = 20
+OVERDUE_SECONDS = 60.0
+"""When a leader has died, the next one fires what is due long before."""
 COUNTED_MAX = 10_000
 
 
@@ -66,6 +71,8 @@ def _content(store: Store, clock: Clock, declared: Iterable[str]) -> Iterator[Fi
     yield from check_paused(lanes, pauses, now)
     known = [*store.read_types().wait(), *declared]
     yield from check_waiting(unpaused_lanes(lanes, pauses), workers, now, known)
+    stored = store.read_schedules(ReadSchedules()).wait()
+    yield from check_schedules(stored.schedules, stored.now, any(worker.live for worker in workers))
     yield check_dead(store.list_dead(ListDead(filter=DeadFilter(), limit=1)).wait().total)
 
 
@@ -124,9 +131,7 @@ def check_workers(workers: Sequence[WorkerInfo]) -> Iterator[Finding]:
 
 
 def _names(workers: Sequence[WorkerInfo]) -> str:
-    named = [f"{one.id} on {one.host} ({about(one.silent)} ago)" for one in workers[:NAMED_MAX]]
-    more = len(workers) - len(named)
-    return ", ".join(named) + (f" and {more:,} more" if more else "")
+    return _listed([f"{one.id} on {one.host} ({about(one.silent)} ago)" for one in workers])
 
 
 # Jobs that wait
@@ -170,6 +175,32 @@ def explain_lane(lane: Waiting, takers: Sequence[WorkerInfo], known: Sequence[st
     )
     reason, fix = why_stuck(lane, takers, known)
     return Finding("waiting jobs", "warning", f"{which}: {reason}", fix)
+
+
+# Schedules
+
+
+def check_schedules(rows: Sequence[ScheduleRow], now: int, live: bool) -> Iterator[Finding]:
+    """Whether every schedule fires when its time has come. `live` says whether there is a worker that could."""
+    active = [row for row in rows if row.status == "active" and row.next_at is not None]
+    broken = {row.name: problem for row in active if (problem := plan_problem(row)) is not None}
+    late = {row.name: (now - (row.next_at or now)) / MICROSECONDS for row in active if row.name not in broken}
+    overdue = [f"{name} (for {about(seconds)})" for name, seconds in late.items() if seconds > OVERDUE_SECONDS]
+    if overdue:
+        fix = "look for schedule.failed in the log of the worker that leads" if live else START_ONE
+        yield Finding("schedules", "warning", f"overdue, and not fired: {_listed(overdue)}", fix)
+    if broken:
+        told = _listed([f"{name} ({problem})" for name, problem in broken.items()])
+        yield Finding(
+            "schedules", "warning", f"cannot be fired: {told}", "look at each with: penstock schedules show NAME"
+        )
+    if not overdue and not broken:
+        yield Finding("schedules", "ok", f"{len(active):,} active" if rows else "none")
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = len(words) - NAMED_MAX
+    return ", ".join(words[:NAMED_MAX]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def check_dead(dead: int) -> Finding:

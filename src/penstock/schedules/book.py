@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, Unpack
 
@@ -17,8 +18,16 @@ from penstock.client import Client, JobCall, JobHandle, refuse_in_loop
 from penstock.domain.errors import ConfigError, StoreBusy, UnknownSchedule
 from penstock.observe.logs import fields
 from penstock.schedules import edits
-from penstock.schedules.plan import When, changed_plan, check_schedule_name, make_plan
-from penstock.schedules.schedule import Schedule, schedule_of
+from penstock.schedules.plan import (
+    SCHEDULE_NAME_LENGTH_MAX,
+    When,
+    changed_plan,
+    check_by,
+    check_schedule_name,
+    is_schedule_name,
+    make_plan,
+)
+from penstock.schedules.schedule import Schedule, schedule_of, upcoming
 from penstock.schedules.steps import Steps, awaited, waited
 from penstock.store.call import Call
 from penstock.store.params import (
@@ -34,9 +43,11 @@ from penstock.store.params import (
 )
 
 Listed = list[Schedule]
-Stored = list[str]
+Moments = list[datetime]
+Stored = dict[str, str | None]
 Edit = Callable[[ScheduleRow, int], ScheduleRow | None]
 TRIES_MAX = 50
+UPCOMING_MAX = 1000
 
 log = logging.getLogger("penstock.schedules")
 
@@ -58,13 +69,16 @@ class Schedules:
         return await awaited(self._add(name, make_plan(job, when), by))
 
     def _add(self, name: str, plan: Plan, by: str) -> Steps[Schedule]:
-        found: Found = yield self._client.store.read_schedules(ReadSchedules((check_schedule_name(name),)))
-        row = edits.new_row(name, plan, found.now, by)
-        edits.refuse_over(name, plan, row, found.now)
-        if not (yield self._change("add", by, ScheduleChange(name, row, None))):
-            _refuse_second(name, found)
-        log.info("schedule %s added: %s", name, plan.timing, extra=fields("schedule.installed", schedule=name))
-        return schedule_of(row)
+        check_by(by)
+        for _ in range(TRIES_MAX):
+            found: Found = yield self._client.store.read_schedules(ReadSchedules((check_schedule_name(name),)))
+            declared, revision = _room_for(name, found.schedules)
+            row = edits.new_row(name, plan, found.now, by, declared)
+            edits.refuse_over(name, plan, row)
+            if (yield self._change("add", by, ScheduleChange(name, row, revision))):
+                log.info("schedule %s added: %s", name, plan.timing, extra=fields("schedule.installed", schedule=name))
+                return schedule_of(row)
+        raise _busy(name)
 
     def list(self, *, removed: bool = False) -> Listed:
         """All schedules by name; with `removed` also those that a program declares and a person has removed."""
@@ -90,6 +104,20 @@ class Schedules:
         _, row = yield from self._find(name)
         return schedule_of(row)
 
+    def upcoming(self, name: str, count: int = 5) -> Moments:
+        """The next times of a schedule; none of one that is paused, removed or finished."""
+        refuse_in_loop("upcoming", "aupcoming")
+        return waited(self._upcoming(name, count))
+
+    async def aupcoming(self, name: str, count: int = 5) -> Moments:
+        return await awaited(self._upcoming(name, count))
+
+    def _upcoming(self, name: str, count: int) -> Steps[Moments]:
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= UPCOMING_MAX:
+            raise ConfigError(f"count={count!r} is not possible: a whole number from 1 to {UPCOMING_MAX}")
+        now, row = yield from self._find(name)
+        return upcoming(row, now, count)
+
     # Changing
 
     def pause(self, name: str, *, by: str = "client") -> bool:
@@ -105,7 +133,7 @@ class Schedules:
             _refuse_removed(row)
             return row if row.status == "paused" else edits.paused(row, now, by)
 
-        return (yield from self._edit(name, by, "pause", edit))
+        return bool((yield from self._edit(name, by, "pause", edit)))
 
     def resume(self, name: str, *, by: str = "client") -> bool:
         """Fire a paused one again, or bring back one that was removed. False when it was neither.
@@ -120,9 +148,15 @@ class Schedules:
 
     def _resume(self, name: str, by: str) -> Steps[bool]:
         def edit(row: ScheduleRow, now: int) -> ScheduleRow | None:
-            return row if row.status == "active" else edits.resumed(row, decode_plan(row), now, by)
+            if row.status == "active" and row.next_at is not None:
+                return row
+            plan = decode_plan(row)
+            new = row if row.status == "active" else edits.resumed(row, plan, now, by)
+            fix = "add" if row.status == "removed" else "reschedule"
+            edits.refuse_over(name, plan, new, f"mend that with: penstock schedules {fix} {name}")
+            return new
 
-        return (yield from self._edit(name, by, "resume", edit))
+        return bool((yield from self._edit(name, by, "resume", edit)))
 
     def reschedule(
         self, name: str, *, job: JobCall[Any] | None = None, by: str = "client", **when: Unpack[When]
@@ -145,7 +179,7 @@ class Schedules:
             before = decode_plan(row)
             plan = changed_plan(before, job, when)
             new = edits.with_plan(row, before, plan, now, by)
-            edits.refuse_over(name, plan, new, now)
+            edits.refuse_over(name, plan, new)
             return new
 
         yield from self._edit(name, by, "reschedule", edit)
@@ -187,9 +221,8 @@ class Schedules:
             made[:] = self._client.new_jobs([call])
             return msgspec.structs.replace(row, last_at=now, last_job=made[0].id)
 
-        yield from self._edit(name, by, "run", edit, made)
-        _, row = yield from self._find(name)
-        ran = made[0].id if row.last_job is None else row.last_job
+        stored = yield from self._edit(name, by, "run", edit, made)
+        ran = stored[name] or made[0].id
         return JobHandle(ran, ran == made[0].id, self._client)
 
     # One at a time
@@ -197,19 +230,22 @@ class Schedules:
     def _change(self, action: str, by: str, change: ScheduleChange) -> Call[Stored]:
         return self._client.store.change_schedules(ChangeSchedules([change], actor=by, action=action))
 
-    def _edit(self, name: str, by: str, action: str, edit: Edit, jobs: Sequence[NewJob] = ()) -> Steps[bool]:
-        """Store what `edit` makes of the schedule; False when it leaves it as it is. `jobs` are filled by it."""
+    def _edit(self, name: str, by: str, action: str, edit: Edit, jobs: Sequence[NewJob] = ()) -> Steps[Stored]:
+        """Store what `edit` makes of the schedule, if it does not leave it as it is. `jobs` are filled by it."""
+        check_by(by)
         for _ in range(TRIES_MAX):
             now, row = yield from self._find(name)
             new = edit(row, now)
             if new is row:
-                return False
-            if (yield self._change(action, by, ScheduleChange(name, new, row.revision, tuple(jobs)))):
-                return True
-        raise StoreBusy(f"the schedule {name!r} was changed by others all the time; try again")
+                return {}
+            stored: Stored = yield self._change(action, by, ScheduleChange(name, new, row.revision, tuple(jobs)))
+            if stored:
+                return stored
+        raise _busy(name)
 
     def _find(self, name: str) -> Steps[tuple[int, ScheduleRow]]:
-        found: Found = yield self._client.store.read_schedules(ReadSchedules((str(name),)))
+        asked = (name,) if is_schedule_name(name) else ()
+        found: Found = yield self._client.store.read_schedules(ReadSchedules(asked))
         if found.schedules:
             return found.now, found.schedules[0]
         every: Found = yield self._client.store.read_schedules(ReadSchedules())
@@ -217,22 +253,35 @@ class Schedules:
 
 
 def unknown_schedule(name: str, known: list[str]) -> UnknownSchedule:
-    near = get_close_matches(str(name), known, n=1)
+    asked = str(name)
+    shown = repr(asked) if len(asked) <= SCHEDULE_NAME_LENGTH_MAX else f"{asked[:30]!r}…"
+    near = get_close_matches(asked[:SCHEDULE_NAME_LENGTH_MAX], known, n=1)
     if near:
         fix = f"did you mean {near[0]!r}?"
     else:
         fix = f"there are: {', '.join(known[:20])}" if known else "there is none yet; declare one with app.schedule(…)"
-    return UnknownSchedule(f"no schedule is named {name!r} in this store; {fix}")
+    return UnknownSchedule(f"no schedule is named {shown} in this store; {fix}")
 
 
-def _refuse_second(name: str, found: Found) -> None:
-    if any(row.status == "removed" for row in found.schedules):
-        raise ConfigError(f"the schedule {name!r} was removed and is remembered; bring it back with resume()")
-    raise ConfigError(f"there is a schedule {name!r} already; change it with reschedule(), or give another name")
+def _room_for(name: str, there: Sequence[ScheduleRow]) -> tuple[str | None, int | None]:
+    """One that was removed and is remembered makes room. What a program declares stays known, with the revision."""
+    for row in there:
+        if row.status != "removed":
+            raise ConfigError(
+                f"there is a schedule {name!r} already; give another name, or change it with: penstock schedules "
+                f"reschedule {name}"
+            )
+        return row.declared, row.revision
+    return None, None
+
+
+def _busy(name: str) -> StoreBusy:
+    return StoreBusy(f"the schedule {name!r} was changed by others all the time; try again")
 
 
 def _refuse_removed(row: ScheduleRow) -> None:
     if row.status == "removed":
         raise UnknownSchedule(
-            f"the schedule {row.name!r} was removed by {row.changed_by}; bring it back with resume() first"
+            f"the schedule {row.name!r} was removed by {row.changed_by}; bring it back with: penstock schedules "
+            f"resume {row.name}"
         )

@@ -15,14 +15,13 @@ def encode_plan(plan: Plan) -> str:
     return msgspec.json.encode(plan).decode()
 
 
-def new_row(name: str, plan: Plan, now: int, by: str, declared: bool = False) -> ScheduleRow:
-    text = encode_plan(plan)
+def new_row(name: str, plan: Plan, now: int, by: str, declared: str | None = None) -> ScheduleRow:
     return ScheduleRow(
         name=name,
-        plan=text,
+        plan=encode_plan(plan),
         next_at=next_tick(plan, 0, now, now),
         anchor=now,
-        declared=text if declared else None,
+        declared=declared,
         created_at=now,
         changed_at=now,
         changed_by=by,
@@ -62,13 +61,11 @@ def removed(row: ScheduleRow, now: int, by: str) -> ScheduleRow | None:
     return None if row.declared is None else _replace(row, status="removed", changed_at=now, changed_by=by)
 
 
-def refuse_over(name: str, plan: Plan, row: ScheduleRow, now: int) -> None:
+def refuse_over(name: str, plan: Plan, row: ScheduleRow, fix: str = "correct it") -> None:
     """For people, who would wait in vain."""
     if row.next_at is not None:
         return
     if plan.limit is not None and row.fires >= plan.limit:
-        raise ConfigError(
-            f"limit={plan.limit} is reached: the schedule {name!r} has made {row.fires} jobs; give it more"
-        )
+        raise ConfigError(f"limit={plan.limit} is reached: the schedule {name!r} has fired that often; {fix}")
     end = "" if plan.timing.end is None else f" before its end, {from_us(plan.timing.end).isoformat()}"
-    raise ConfigError(f"the schedule {name!r} would never fire: there is no time for it after now{end}; correct it")
+    raise ConfigError(f"the schedule {name!r} would never fire: there is no time for it after now{end}; {fix}")

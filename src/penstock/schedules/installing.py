@@ -1,7 +1,8 @@
 """What programs declare, in code or in the config: installed when a worker starts (SPEC S2).
 
 A declaration is compared with the one that was installed last, not with the schedule: so what people made of that since
-stays, until the program declares something else.
+stays, until the program declares something else. Part by part: another payload of the job is no reason to undo the
+times that a person has given it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import msgspec
 
 from penstock.client import Client
-from penstock.domain.errors import ConfigError, StoreBusy
+from penstock.domain.errors import ConfigError, PenstockError, StoreBusy
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
 from penstock.schedules import edits
@@ -32,6 +33,8 @@ from penstock.store.params import (
 
 TRIES_MAX = 50
 BY = "declaration"
+PARTS = (("timing",), ("payload", "spec", "gates"), ("misfire",), ("grace",), ("limit",))
+"""What is taken over together or not at all: a job with the payload of another would be no job."""
 
 log = logging.getLogger("penstock.schedules")
 
@@ -57,7 +60,7 @@ def configured_plans(found: tuple[Configured, ...], client: Client, registry: Re
             continue
         try:
             plans[one.name] = make_plan(client.call_by_name(one.type, one.payload, dict(one.options), {}), one.when)
-        except ConfigError as error:
+        except PenstockError as error:
             raise ConfigError(f"schedules.{one.name}: {error}") from None
     return plans
 
@@ -72,9 +75,10 @@ def install_steps(store: Store, plans: Mapping[str, Plan]) -> Steps[None]:
         stored = {row.name: row for row in found.schedules}
         changes = [_installed(name, plan, stored.get(name), found.now) for name, plan in left.items()]
         wanted = [change for change in changes if change is not None]
-        done: list[str] = (yield store.change_schedules(ChangeSchedules(wanted))) if wanted else []
-        for name in done:
-            _tell(name, left[name], stored.get(name))
+        done: dict[str, str | None] = (yield store.change_schedules(ChangeSchedules(wanted))) if wanted else {}
+        for change in wanted:
+            if change.name in done:
+                _tell(change, stored.get(change.name))
         left = {change.name: left[change.name] for change in wanted if change.name not in done}
     raise StoreBusy(f"the schedules {', '.join(left)} were changed by others all the time; start again")
 
@@ -86,11 +90,23 @@ async def install(store: Store, plans: Mapping[str, Plan]) -> None:
 def _installed(name: str, plan: Plan, row: ScheduleRow | None, now: int) -> ScheduleChange | None:
     """What a declaration changes: nothing, as long as it is the one that was installed last."""
     if row is None:
-        return ScheduleChange(name, edits.new_row(name, plan, now, BY, declared=True), None)
-    if row.declared is not None and _plan_of(row, row.declared) == plan:
+        return ScheduleChange(name, edits.new_row(name, plan, now, BY, edits.encode_plan(plan)), None)
+    before = None if row.declared is None else _plan_of(row, row.declared)
+    if before == plan:
         return None
-    new = edits.with_plan(row, _plan_of(row, row.plan), plan, now, BY)
+    current = _plan_of(row, row.plan)
+    new = edits.with_plan(row, current, _merged(before, plan, current), now, BY)
+    if row.status != "active":  # Who has stopped it, and when, is what people will ask.
+        new = msgspec.structs.replace(new, changed_by=row.changed_by, changed_at=row.changed_at)
     return ScheduleChange(name, msgspec.structs.replace(new, declared=edits.encode_plan(plan)), row.revision)
+
+
+def _merged(before: Plan | None, plan: Plan, current: Plan | None) -> Plan:
+    """What is declared now where that differs from what was declared before; what there is, for the rest."""
+    if before is None or current is None:
+        return plan
+    stays = [part for part in PARTS if all(getattr(plan, name) == getattr(before, name) for name in part)]
+    return msgspec.structs.replace(plan, **{name: getattr(current, name) for part in stays for name in part})
 
 
 def _plan_of(row: ScheduleRow, text: str) -> Plan | None:
@@ -100,9 +116,12 @@ def _plan_of(row: ScheduleRow, text: str) -> Plan | None:
         return None
 
 
-def _tell(name: str, plan: Plan, before: ScheduleRow | None) -> None:
+def _tell(change: ScheduleChange, before: ScheduleRow | None) -> None:
+    assert change.row is not None
+    timing = decode_plan(change.row).timing
     if before is None:
-        log.info("schedule %s installed: %s", name, plan.timing, extra=fields("schedule.installed", schedule=name))
+        log.info("schedule %s installed: %s", change.name, timing,
+                 extra=fields("schedule.installed", schedule=change.name))  # fmt: skip
     else:
-        log.info("schedule %s changed as it is declared now: %s; it is %s", name, plan.timing, before.status,
-                 extra=fields("schedule.changed", schedule=name))  # fmt: skip
+        log.info("schedule %s changed as it is declared now: %s; it is %s", change.name, timing, before.status,
+                 extra=fields("schedule.changed", schedule=change.name))  # fmt: skip

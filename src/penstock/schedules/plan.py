@@ -16,10 +16,11 @@ from penstock.domain.errors import ConfigError, UsageError
 from penstock.domain.options import NAME_LENGTH_MAX, TAGS_MAX, check_name
 from penstock.domain.timing import Timing, make_timing
 from penstock.store.params import Misfire, Plan
+from penstock.store.params.schedules import TAG
 
 MISFIRES = ("once", "skip", "all")
 LIMIT_MAX = 10**9
-TAG_CHARS = len("schedule:")
+SCHEDULE_NAME_LENGTH_MAX = NAME_LENGTH_MAX - len(TAG)
 
 
 class When(TypedDict, total=False):
@@ -41,13 +42,28 @@ KNOWN = tuple(When.__annotations__)
 
 
 def check_schedule_name(name: object) -> str:
-    """It becomes part of a tag."""
-    found = check_name(name, "schedule")
-    if len(found) > NAME_LENGTH_MAX - TAG_CHARS:
-        raise ConfigError(
-            f"schedule={found[:30]!r}… is too long a name: at most {NAME_LENGTH_MAX - TAG_CHARS} characters"
-        )
-    return found
+    """It becomes part of a tag, which has the length of a name."""
+    if isinstance(name, str) and len(name) > SCHEDULE_NAME_LENGTH_MAX:
+        raise ConfigError(f"schedule={name[:30]!r}… is too long a name: at most {SCHEDULE_NAME_LENGTH_MAX} characters")
+    return check_name(name, "schedule")
+
+
+def is_schedule_name(name: object) -> bool:
+    """Whether one could have this name. Some texts cannot even be sent to a store."""
+    try:
+        check_schedule_name(name)
+    except ConfigError:
+        return False
+    return True
+
+
+def check_by(by: object) -> str:
+    """Who does something to a schedule, for the audit."""
+    if isinstance(by, str) and 0 < len(by) <= NAME_LENGTH_MAX and by.isprintable():
+        return by
+    raise ConfigError(
+        f"by={str(by)[:30]!r} is not who did it: a text of 1 to {NAME_LENGTH_MAX} characters, such as 'ann@example.org'"
+    )
 
 
 def check_when(when: Mapping[str, Any]) -> tuple[Timing, dict[str, Any]]:
@@ -120,7 +136,7 @@ def _limit(value: object, name: str) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LIMIT_MAX:
-        raise ConfigError(f"{name}={value!r} is not possible: how many jobs at most, 1 or more; None is no limit")
+        raise ConfigError(f"{name}={value!r} is not possible: how often it fires at most, 1 or more; None is no limit")
     return value
 
 

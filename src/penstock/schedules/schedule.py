@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
 
-from penstock.domain.clock import MICROSECONDS, from_us
+from penstock.domain.clock import MICROSECONDS, YEAR_MAX, from_us, to_us
 from penstock.domain.errors import ConfigError
 from penstock.domain.payload import decode_json
-from penstock.store.params import Misfire, Plan, ScheduleRow, decode_plan
+from penstock.store.params import Misfire, Plan, ScheduleRow, decode_plan, plan_problem
 
+LAST_MOMENT = to_us(datetime(YEAR_MAX, 12, 31, tzinfo=UTC), "the last moment")
 Status = Literal["active", "paused", "finished", "removed"]
 
 
@@ -19,7 +20,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """What is enqueued when, and what became of it so far. Durations are seconds.
 
     `finished` is one that has no tick left: its end has come, or its limit was reached. A `problem` says why it cannot
-    be read; then most of it is missing.
+    be fired here; if it cannot even be read, most of it is missing.
     """
 
     name: str
@@ -61,10 +62,27 @@ def schedule_of(row: ScheduleRow) -> Schedule:
         changed_at=_moment(row.changed_at),
         changed_by=row.changed_by,
     )
+    problem = plan_problem(row)
     try:
-        return msgspec.structs.replace(seen, **_planned(decode_plan(row)))
-    except ConfigError as error:
-        return msgspec.structs.replace(seen, problem=str(error))
+        return msgspec.structs.replace(seen, problem=problem, **_planned(decode_plan(row)))
+    except ConfigError:
+        return msgspec.structs.replace(seen, problem=problem)
+
+
+def upcoming(row: ScheduleRow, now: int, count: int) -> list[datetime]:
+    """Its next times. The first may have passed, if it was not fired; those that were missed after it are left out."""
+    if row.status != "active" or row.next_at is None:
+        return []
+    plan = decode_plan(row)
+    left = count if plan.limit is None else min(count, plan.limit - row.fires)
+    found, ahead = list[datetime](), row.next_at
+    while len(found) < left and ahead <= LAST_MOMENT:
+        found.append(from_us(ahead))
+        tick = plan.timing.after(max(ahead, now), row.anchor)
+        if tick is None:
+            break
+        ahead = tick
+    return found
 
 
 def _planned(plan: Plan) -> dict[str, Any]:

@@ -376,8 +376,9 @@ class Store(Protocol):
         """A page of those whose tick has come by the store's clock, and when the next of the others comes."""
         ...
 
-    def change_schedules(self, params: p.ChangeSchedules) -> Call[list[str]]:
-        """Store changes of schedules, each together with its jobs, and answer the names of those that were stored.
+    def change_schedules(self, params: p.ChangeSchedules) -> Call[dict[str, str | None]]:
+        """Store changes of schedules, each together with its jobs. Answers the names of those that were stored, each
+        with the id of the last of its jobs, or of the job that holds its unique key; None without jobs.
 
         One whose schedule does not have the revision that the change was made from is left out, with its jobs: of
         several who do the same, at the same time or long after, one succeeds. The term of a leader that was replaced

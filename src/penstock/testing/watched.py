@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
 
@@ -182,24 +182,24 @@ class ChangeCall:
         self._call = store.change_schedules(params)
         self._changes = params.changes
 
-    def wait(self) -> list[str]:
+    def wait(self) -> dict[str, str | None]:
         stored = self._call.wait()
         new = [self._watched.note_fired(job, self._store.read_job(job.id).wait()) for job in self._jobs(stored)]
         if any(new) and self._watched.inline is not None:
             self._watched.inline.run_inline()
         return stored
 
-    async def _change(self) -> list[str]:
+    async def _change(self) -> dict[str, str | None]:
         stored = await self._call
         new = [self._watched.note_fired(job, await self._store.read_job(job.id)) for job in self._jobs(stored)]
         if any(new) and self._watched.inline is not None:
             await self._watched.inline.arun_inline()
         return stored
 
-    def _jobs(self, stored: Sequence[str]) -> list[NewJob]:
+    def _jobs(self, stored: Mapping[str, str | None]) -> list[NewJob]:
         return [job for change in self._changes if change.name in stored for job in change.jobs]
 
-    def __await__(self) -> Generator[Any, None, list[str]]:
+    def __await__(self) -> Generator[Any, None, dict[str, str | None]]:
         return self._change().__await__()
 
 

@@ -16,6 +16,7 @@ from penstock.client import Client
 from penstock.coordinator.coordinator import Coordinator
 from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.leader import Leader
+from penstock.coordinator.schedules import Schedules
 from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, PenstockError, StoreError
@@ -268,7 +269,7 @@ class Worker:
             crew.begin_no_more()
         self._coordinator = self._make_coordinator(heartbeat)
         finishing = self._guard(crew.finisher.run())
-        claiming = self._guard(crew.claim())
+        claiming = self._guard(self._claim(crew))
         self._tasks = [
             finishing,
             self._guard(Reporter(self._store, crew).run()),
@@ -286,6 +287,11 @@ class Worker:
         finally:
             stopping.cancel()
             await asyncio.shield(self._drain(claiming, crew, heartbeat))
+
+    async def _claim(self, crew: Crew) -> None:
+        if self._settings.burst:  # It will not be here when the leader's duties have their turn.
+            await self._coordinator.begin_with(Schedules.name)
+        await crew.claim()
 
     def _guard(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A part of the worker that must not end by an error unnoticed."""

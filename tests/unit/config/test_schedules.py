@@ -106,13 +106,24 @@ def test_one_name_in_the_code_and_in_the_config_is_an_error(write: Write) -> Non
         plans_of(app)
 
 
-def test_a_payload_that_the_handler_does_not_take_is_told_when_the_worker_starts(write: Write) -> None:
-    app = App.from_config(write(NIGHTLY.replace('unique = "cleanup:{days}"', 'unique = "cleanup:{hours}"')))
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ('unique = "cleanup:{days}"', 'unique = "cleanup:{hours}"', "hours"),
+        ("{ days = 3 }", '{ days = "many" }', "days"),
+        ("{ days = 3 }", "{ hours = 3 }", "missing required field `days`"),
+    ],
+)
+def test_a_payload_that_the_handler_does_not_take_is_told_when_the_worker_starts(
+    write: Write, right: str, wrong: str, told: str
+) -> None:
+    assert right in NIGHTLY
+    app = App.from_config(write(NIGHTLY.replace(right, wrong)))
 
     @app.job
     async def cleanup(days: int) -> None: ...
 
-    with pytest.raises(Exception, match=r"hours"):
+    with pytest.raises(ConfigError, match=rf"^schedules\.nightly: .*{told}"):
         plans_of(app)
 
 

@@ -47,13 +47,34 @@ def test_as_even_as_possible_and_within_the_period(count: int, batches: int | No
         assert len(set(moments)) <= batches
 
 
-@given(st.integers(1, 100 * DAY), st.integers(0, 2**52), st.integers(0, 2**52))
-def test_the_key_outlives_its_period(period: int, start: int, now: int) -> None:
+@given(st.integers(1, 1000 * DAY), st.integers(0, 2**52), st.integers(0, 2**52))
+def test_the_key_is_held_for_as_long_as_its_period_can_be_asked_for(period: int, start: int, now: int) -> None:
+    """Whenever it is first spread: there is no moment at which it is free again and not refused."""
     spread = Spread("x", period, None, "once")
     end = (start // period + 1) * period
-    held_until = now + spread.held_seconds(start, now) * 1_000_000
-    assert held_until >= max(end, now + period) - 1_000_000 * 1e-3
+    known_until = end + max(period, min(366 * DAY, 10_000 * period))
+    if now >= known_until:
+        with pytest.raises(ConfigError, match=r"is too long ago: .* not known any more; give a start after"):
+            spread.held_seconds(start, now)
+    else:
+        assert now + spread.held_seconds(start, now) * 1_000_000 > known_until
     assert spread.key(start) == spread.key(end - 1) != spread.key(end)
+
+
+@pytest.mark.parametrize(("period", "kept"), [("24h", 366 * DAY), ("1s", 10_000 * 1_000_000), ("800d", 800 * DAY)])
+def test_how_long_ago_a_period_may_be(period: str, kept: int) -> None:
+    spread = make_spread("x", period, None, "once")
+    assert spread.held_seconds(0, spread.period_us + kept - 1) > 0
+    with pytest.raises(ConfigError, match="start=1970-01-01T00:00:00"):
+        spread.held_seconds(0, spread.period_us + kept)
+
+
+def test_how_many_jobs_it_may_be() -> None:
+    for batches, mode, calls in ((None, "once", 1_000_000), (9, "once", 1_000_000), (1000, "each", 1000)):
+        spread = make_spread("x", "24h", batches, mode)  # type: ignore[arg-type]
+        spread.refuse_too_many(calls)
+        with pytest.raises(ConfigError, match="at most 1,000,000 are stored at once"):
+            spread.refuse_too_many(calls + 1)
 
 
 def test_names_and_lengths_do_not_share_periods() -> None:

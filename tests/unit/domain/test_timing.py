@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -93,17 +94,52 @@ def test_every_quarter_of_an_hour_has_no_hole(zone: str, moment: int) -> None:
     assert {wall(zone, tick).minute % 15 for tick in found} == {0}
 
 
-@given(st.sampled_from(["*/15 * * * *", "0 */2 * * *", "30 2 * * *"]), zones, moments, st.integers(0, 10 * 24))
-@settings(max_examples=100, deadline=None)
-def test_the_latest_is_the_one_that_counting_would_find(cron: str, zone: str, moment: int, hours: int) -> None:
+CRONS = ["*/15 * * * *", "0 */2 * * *", "30 2 * * *", "*/10 1-3 * * SUN", "0 0 31 * *"]
+
+
+@given(st.sampled_from(CRONS), zones, moments, st.integers(0, 10 * 24 * 3600 * MICROSECONDS), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_the_latest_is_the_one_that_counting_would_find(
+    cron: str, zone: str, moment: int, later: int, ends: bool
+) -> None:
     timing = make_timing(cron=cron, timezone=zone)
     first = timing.after(moment)
     assert first is not None
-    until = first + hours * HOUR
+    until = first + later
+    if ends:
+        timing = msgspec.structs.replace(timing, end=first + later // 2)
     counted = first
     while (ahead := timing.after(counted)) is not None and ahead <= until:
         counted = ahead
     assert timing.latest(first, until) == counted
+
+
+@given(st.integers(1, 10**4), moments, st.integers(0, 100), st.integers(0, 10**10))
+def test_the_latest_of_an_interval(seconds: int, anchor: int, ticks: int, rest: int) -> None:
+    every = seconds * MICROSECONDS
+    last = anchor + ticks * every
+    assert make_timing(every=seconds).latest(anchor, last + rest % every, anchor) == last
+
+
+@pytest.mark.parametrize(
+    ("cron", "latest"),
+    [
+        ("* * * * * *", "2026-12-01T00:00:00"),
+        ("* * * * 1 *", "2026-01-31T23:59:59"),
+        ("* * 0 1 1 *", "2026-01-01T00:59:59"),
+    ],
+)
+def test_the_latest_of_very_many_is_found_in_few_looks(cron: str, latest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where they come in heaps: a walk through the last of them would hold up the event loop for seconds."""
+    find, looks = Timing.after, list[int]()
+
+    def after(self: Timing, moment: int, anchor: int = 0) -> int | None:
+        looks.append(moment)
+        return find(self, moment, anchor)
+
+    monkeypatch.setattr(Timing, "after", after)
+    found = make_timing(cron=cron).latest(at("2020-01-01T00:00:00"), at("2026-12-01T00:00:00"))
+    assert (found, len(looks) < 70) == (at(latest), True)
 
 
 @given(st.integers(1, 10**6), moments, moments)

@@ -11,9 +11,17 @@ import pytest
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import Options, Resources
 from penstock.observe import doctor
-from penstock.observe.doctor import check_clock, check_ping, check_store, check_waiting, check_workers, worst
+from penstock.observe.doctor import (
+    check_clock,
+    check_ping,
+    check_schedules,
+    check_store,
+    check_waiting,
+    check_workers,
+    worst,
+)
 from penstock.store.open import open_store
-from penstock.store.params import Finding, Waiting, WorkerInfo
+from penstock.store.params import Finding, ScheduleRow, Waiting, WorkerInfo
 from tests.contract.clock import START_US, FakeClock
 from tests.contract.world import World
 from tests.unit.observe.samples import lane, worker
@@ -244,3 +252,38 @@ def test_what_is_paused_is_told_and_is_no_fault(tmp_path: Path) -> None:
         ]  # fmt: skip
     finally:
         store.close()
+
+
+# Schedules
+
+PLAN = '{"timing": {"cron": "0 3 * * *", "timezone": "UTC"}, "payload": "{}", "spec": {"type": "x"}}'
+
+
+def scheduled(name: str, late: float = 0.0, plan: str = PLAN, **fields: Any) -> ScheduleRow:
+    return ScheduleRow(**{"name": name, "plan": plan, "next_at": START_US - int(late * MICROSECONDS), **fields})
+
+
+def test_schedules_that_fire_in_time_are_counted() -> None:
+    rows = [
+        scheduled("a", late=60.0), scheduled("b", late=-3600.0), scheduled("paused", late=9999.0, status="paused"),
+        scheduled("removed", plan="{}", status="removed"), scheduled("finished", next_at=None),
+    ]  # fmt: skip
+    assert list(check_schedules(rows, START_US, live=True)) == [Finding("schedules", "ok", "2 active")]
+    assert list(check_schedules([], START_US, live=False)) == [Finding("schedules", "ok", "none")]
+
+
+@pytest.mark.parametrize(("live", "fix"), [(False, "start one: penstock worker"), (True, "schedule.failed in the log")])
+def test_overdue_schedules_are_named(live: bool, fix: str) -> None:
+    rows = [scheduled(f"s{number}", late=61.0 + 3600 * number) for number in range(7)]
+    (found,) = check_schedules([scheduled("fine"), *rows], START_US, live)
+    assert (found.level, fix in (found.fix or "")) == ("warning", True)
+    assert found.message.startswith("overdue, and not fired: s0 (for 1m1s), s1 (for 1h1m1s), s2 ")
+    assert found.message.endswith(" and 2 more")
+
+
+def test_schedules_that_cannot_be_reckoned_are_named() -> None:
+    rows = [scheduled("zone", plan=PLAN.replace('"UTC"', '"Mars/Olympus"')), scheduled("other", late=999.0, plan="{}")]
+    (found,) = check_schedules(rows, START_US, live=True)
+    assert (found.level, "penstock schedules show NAME" in (found.fix or "")) == ("warning", True)
+    assert "zone (its times cannot be reckoned here: timezone='Mars/Olympus' does not exist" in found.message
+    assert "other (the plan of the schedule 'other' cannot be read" in found.message

@@ -11,6 +11,7 @@ from penstock.cli.options import AsJson, StoreUrl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from rich.text import Text
 
@@ -39,30 +40,38 @@ def list_schedules(
     """
     from penstock.cli.output import print_json
     from penstock.cli.schedules.when import app_of
+    from penstock.domain.clock import from_us
     from penstock.observe.stuck import takers_among
 
     with app_of(store) as app:
         found = app.schedules.list(removed=everything)
         takers = takers_among(app.store.list_workers().wait())
+        now = from_us(app.store.read_clock().wait())
         address = app.store.info.address
     if as_json:
-        print_json({"schedules": [document(one, takers) for one in found], "store": address})
+        print_json({"schedules": [document(one, takers, now) for one in found], "store": address})
     else:
-        _show(found, takers, address)
+        _show(found, takers, now, address)
 
 
-def document(one: Schedule, takers: Sequence[WorkerInfo]) -> dict[str, Any]:
+def document(one: Schedule, takers: Sequence[WorkerInfo], now: datetime) -> dict[str, Any]:
     import msgspec
 
-    return {**msgspec.structs.asdict(one), "note": note(one, takers)}
+    return {**msgspec.structs.asdict(one), "note": note(one, takers, now)}
 
 
-def note(one: Schedule, takers: Sequence[WorkerInfo]) -> str | None:
+def note(one: Schedule, takers: Sequence[WorkerInfo], now: datetime) -> str | None:
     """What a person should know of it: what keeps its jobs from running, or who has stopped it."""
+    from penstock.cli.output import moment
+    from penstock.observe.doctor import OVERDUE_SECONDS
+
     if one.problem is not None:
         return one.problem
     if one.status in ("paused", "removed"):
         return f"by {one.changed_by}"
+    if one.next_at is not None and (now - one.next_at).total_seconds() > OVERDUE_SECONDS:
+        why = "not fired" if takers else "no worker leads"
+        return f"overdue since {moment(one.next_at)}: {why}, see penstock doctor"
     if one.status == "active" and not any(taker.types is None or one.type in taker.types for taker in takers):
         return f"no live worker takes {one.type!r}: its jobs wait"
     return None
@@ -83,17 +92,17 @@ def when_text(one: Schedule) -> str:
     return one.cron or (f"every {format_duration(one.every)}" if one.every is not None else "?")
 
 
-def _show(found: list[Schedule], takers: Sequence[WorkerInfo], address: str) -> None:
+def _show(found: list[Schedule], takers: Sequence[WorkerInfo], now: datetime, address: str) -> None:
     from penstock.cli.output import fitted_table, plural, show
 
     if not found:
         show(f"no schedules in {address}; declare one with app.schedule(…), or use: penstock schedules add")
         return
-    rows = [_row(one, takers) for one in found]
+    rows = [_row(one, takers, now) for one in found]
     show(fitted_table(rows, SPARE), f"{plural(len(found), 'schedule')} in {address}")
 
 
-def _row(one: Schedule, takers: Sequence[WorkerInfo]) -> dict[str, Text]:
+def _row(one: Schedule, takers: Sequence[WorkerInfo], now: datetime) -> dict[str, Text]:
     from rich.text import Text
 
     from penstock.cli.output import age, text
@@ -108,5 +117,5 @@ def _row(one: Schedule, takers: Sequence[WorkerInfo]) -> dict[str, Text]:
         "last": text(age(one.last_at) or "-"),
         "fires": text(fires),
         "status": Text(one.status, style=STATUS_STYLES.get(one.status, "")),
-        "note": text(note(one, takers) or "-", NOTE_CHARS_MAX),
+        "note": text(note(one, takers, now) or "-", NOTE_CHARS_MAX),
     }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @guarded
 def show_schedule(name: Name, as_json: AsJson = False, store: StoreUrl = None) -> None:
-    """Show one schedule: what it enqueues, when, and what became of it so far.
+    """Show one schedule: what it enqueues, when, what became of it so far, and its next times.
 
     \b
     penstock schedules show nightly
@@ -25,11 +25,14 @@ def show_schedule(name: Name, as_json: AsJson = False, store: StoreUrl = None) -
     from penstock.cli.output import print_json
     from penstock.cli.schedules.list import document
     from penstock.cli.schedules.when import app_of
+    from penstock.domain.clock import from_us
     from penstock.observe.stuck import takers_among
 
     with app_of(store) as app:
         found = app.schedules.get(name)
-        facts = document(found, takers_among(app.store.list_workers().wait()))
+        now = from_us(app.store.read_clock().wait())
+        facts = document(found, takers_among(app.store.list_workers().wait()), now)
+        facts["upcoming"] = app.schedules.upcoming(name) if found.problem is None else []
     if as_json:
         print_json(facts)
     else:
@@ -41,7 +44,8 @@ def _print(found: Schedule, facts: dict[str, Any]) -> None:
 
     width = max(map(len, facts)) + 2
     for name, value in facts.items():
-        typer.echo(f"{name:<{width}}{clean(_field(name, value))}".rstrip())
+        for number, one in enumerate(value or [None] if name == "upcoming" else [value]):
+            typer.echo(f"{'' if number else name:<{width}}{clean(_field(name, one))}".rstrip())
     typer.echo(f"\nits jobs: penstock jobs list --tag schedule:{found.name}")
 
 

@@ -26,7 +26,7 @@ Timezone = Annotated[
 ]
 Start = Annotated[str | None, typer.Option("--start", metavar="TIME", help="Not before, such as 2030-01-31T12:00:00Z.")]
 End = Annotated[str | None, typer.Option("--end", metavar="TIME", help="Not after.")]
-Limit = Annotated[str | None, typer.Option("--limit", metavar="N", help="So many jobs at most.")]
+Limit = Annotated[str | None, typer.Option("--limit", metavar="N", help="It fires so often at most.")]
 Misfire = Annotated[
     str | None,
     typer.Option(

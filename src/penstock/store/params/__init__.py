@@ -79,6 +79,7 @@ from penstock.store.params.schedules import (
     ScheduleStatus as ScheduleStatus,
     decode_plan as decode_plan,
     job_of_plan as job_of_plan,
+    plan_problem as plan_problem,
 )
 from penstock.store.params.workers import (
     Heartbeat as Heartbeat,

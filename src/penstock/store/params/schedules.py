@@ -14,7 +14,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import ConfigError
 from penstock.domain.gates import Gate
-from penstock.domain.timing import Timing
+from penstock.domain.timing import Timing, check_timing
 from penstock.store.params.jobs import JobSpec, NewJob
 
 TAG = "schedule:"
@@ -26,7 +26,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is enqueued when: all that a person or a program decides about a schedule.
 
     Of ticks that nobody was there for, `once` makes one job of the last, `skip` one only if that is at most `grace`
-    seconds ago, `all` one of each. `limit` is how many jobs there will be at most.
+    seconds ago, `all` one of each. `limit` is how often it fires at most.
     """
 
     timing: Timing
@@ -75,6 +75,19 @@ def decode_plan(row: ScheduleRow) -> Plan:
         ) from None
 
 
+def plan_problem(row: ScheduleRow) -> str | None:
+    """Why a stored schedule cannot be fired here, if it cannot."""
+    try:
+        plan = decode_plan(row)
+    except ConfigError as error:
+        return str(error)
+    try:
+        check_timing(plan.timing)
+    except ConfigError as error:
+        return f"its times cannot be reckoned here: {error}"
+    return None
+
+
 def job_of_plan(name: str, plan: Plan, tick: int) -> JobSpec:
     """What is enqueued for a tick: due then, and tagged with the name of the schedule."""
     due_at = tick + int(plan.spec.delay * MICROSECONDS)
@@ -88,10 +101,10 @@ class ReadSchedules(msgspec.Struct, frozen=True):
 
 
 class DueSchedules(msgspec.Struct, frozen=True):
-    """Active ones whose tick has come, the oldest first, `limit` at most; but not these."""
+    """Active ones whose tick has come, the oldest first, `limit` at most; but not these, by name and revision."""
 
     limit: int = 100
-    but: tuple[str, ...] = ()
+    but: tuple[tuple[str, int], ...] = ()
 
 
 class Schedules(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from penstock.store import params as p
 from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.steps import Rows, Steps, run
-from penstock.store.schedules import audit_detail, jobs_of, other_holders
+from penstock.store.schedules import audit_detail, jobs_of, last_jobs, other_holders
 
 
 def read_steps(read: p.ReadSchedules) -> Steps[p.Schedules]:
@@ -19,7 +19,8 @@ def read_steps(read: p.ReadSchedules) -> Steps[p.Schedules]:
 
 
 def due_steps(due: p.DueSchedules) -> Steps[p.Schedules]:
-    rows = yield from run("due_schedules", limit=due.limit, but=list(due.but))
+    but, revisions = [name for name, _ in due.but], [revision for _, revision in due.but]
+    rows = yield from run("due_schedules", limit=due.limit, but=but, revisions=revisions)
     return p.Schedules(rows[0][0], _rows(rows, 2), rows[0][1])
 
 
@@ -29,19 +30,19 @@ def _rows(rows: Rows, first: int) -> list[p.ScheduleRow]:
     return [p.ScheduleRow(**dict(zip(names, row[first:], strict=True))) for row in rows if row[first] is not None]
 
 
-def change_steps(change: p.ChangeSchedules) -> Steps[list[str]]:
+def change_steps(change: p.ChangeSchedules) -> Steps[dict[str, str | None]]:
     yield from check_term(change.term)
     yield from run("lock_schedules", names=sorted(one.name for one in change.changes))
     names = yield from _store(change.changes)
     stored = [one for one in change.changes if one.name in names]
     jobs = jobs_of(stored)
-    answers = (yield from enqueue_steps(jobs)) if jobs else []
-    for name, job_id in other_holders(stored, answers):
+    last = last_jobs(stored, (yield from enqueue_steps(jobs)) if jobs else [])
+    for name, job_id in other_holders(stored, last):
         yield from run("note_schedule_job", name=name, job=job_id)
     if change.actor is not None and stored:
         detail = msgspec.json.encode(audit_detail(stored)).decode()
         yield from run("audit", actor=change.actor, action=f"schedule {change.action}", detail=detail)
-    return [one.name for one in stored]
+    return last
 
 
 def _store(changes: Sequence[p.ScheduleChange]) -> Steps[set[str]]:

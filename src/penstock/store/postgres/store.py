@@ -348,7 +348,7 @@ class PostgresStore:
     def due_schedules(self, params: p.DueSchedules) -> Call[p.Schedules]:
         return self._read(lambda: schedules.due_steps(params))
 
-    def change_schedules(self, params: p.ChangeSchedules) -> Call[list[str]]:
+    def change_schedules(self, params: p.ChangeSchedules) -> Call[dict[str, str | None]]:
         return self._write(lambda: schedules.change_steps(params))
 
     # The store itself

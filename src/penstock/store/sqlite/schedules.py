@@ -8,7 +8,7 @@ import apsw
 import msgspec
 
 from penstock.store import params as p
-from penstock.store.schedules import audit_detail, jobs_of, other_holders
+from penstock.store.schedules import audit_detail, jobs_of, last_jobs, other_holders
 from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.statements import sql
@@ -29,16 +29,17 @@ def _rows(found: list[tuple[Any, ...]]) -> list[p.ScheduleRow]:
     return [p.ScheduleRow(**dict(zip(p.ScheduleRow.__struct_fields__, row, strict=True))) for row in found]
 
 
-def change_schedules(tx: Tx, change: p.ChangeSchedules) -> list[str]:
+def change_schedules(tx: Tx, change: p.ChangeSchedules) -> dict[str, str | None]:
     check_term(tx, change.term)
     stored = [one for one in change.changes if _store(tx, one)]
     jobs = jobs_of(stored)
-    for name, job_id in other_holders(stored, enqueue_jobs(tx, jobs) if jobs else []):
+    last = last_jobs(stored, enqueue_jobs(tx, jobs) if jobs else [])
+    for name, job_id in other_holders(stored, last):
         tx.change("note_schedule_job", name=name, job=job_id)
     if change.actor is not None and stored:
         detail = as_json(audit_detail(stored))
         tx.change("audit", now=tx.now, actor=change.actor, action=f"schedule {change.action}", detail=detail)
-    return [one.name for one in stored]
+    return last
 
 
 def _store(tx: Tx, one: p.ScheduleChange) -> bool:

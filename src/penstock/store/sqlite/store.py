@@ -325,7 +325,7 @@ class SqliteStore:
     def due_schedules(self, params: p.DueSchedules) -> Call[p.Schedules]:
         return self._read(lambda db, now: schedules.due_schedules(db, now, params))
 
-    def change_schedules(self, params: p.ChangeSchedules) -> Call[list[str]]:
+    def change_schedules(self, params: p.ChangeSchedules) -> Call[dict[str, str | None]]:
         return self._write(lambda tx: schedules.change_schedules(tx, params))
 
     # The store itself
