@@ -44,7 +44,7 @@ def follow() -> None:
     count_words.enqueue("one").result().upper()  # error: mypy[attr-defined] pyright[reportAttributeAccessIssue]
     resize.enqueue("cat.png", width=1).result().keys()  # error: mypy[attr-defined] pyright[reportAttributeAccessIssue]
     count_words.enqueue("one").outcome()  # error: mypy[attr-defined] pyright[reportAttributeAccessIssue]
-    count_words.enqueue("one").result(timeout="10s")  # error: mypy[arg-type] pyright[reportArgumentType]
+    count_words.enqueue("one").result(timeout=[10])  # error: mypy[arg-type] pyright[reportArgumentType]
 
 
 def options() -> None:
