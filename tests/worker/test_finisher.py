@@ -12,7 +12,7 @@ import pytest
 from penstock.domain.errors import CommitUncertain, ConfigError, StoreBusy, StoreError, StoreGone, StoreRefused
 from penstock.store.contract import Store
 from penstock.store.params import Completed, FinishJobs, NewJob, Unfinished
-from penstock.worker import finisher as finisher_module, outage
+from penstock.worker import outage, refusals
 from penstock.worker.finisher import Attached, Finisher
 from tests.worker.fakes import Answer, released
 
@@ -195,7 +195,7 @@ def test_what_the_store_never_takes_holds_up_nobody_else(error: Exception) -> No
     assert [done.token for batch in store.batches for done in batch.completed] == [1, 3]
     assert sorted(told) == sorted([f"2: {error}", "2 has failed", "3 is done"])
     (fifth,) = [end for batch in store.batches for end in batch.unfinished if end.token == 5]
-    assert (fifth.member, fifth.error, fifth.reason) == (None, None, finisher_module.BARE_REASON)
+    assert (fifth.member, fifth.error, fifth.reason) == (None, None, refusals.BARE_REASON)
 
 
 def test_an_error_that_nobody_has_caused_ends_the_finisher() -> None:

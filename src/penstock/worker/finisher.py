@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Container, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
-from penstock.domain.errors import CommitUncertain, StoreError, StoreRefused
+from penstock.domain.errors import CommitUncertain, StoreError
 from penstock.domain.job import State
 from penstock.store.call import Call
 from penstock.store.contract import Store
 from penstock.store.params import Claim, Completed, FinishJobs, History, NewJob, NewWorkflow, Unfinished
 from penstock.worker.outage import FATAL, Patience
+from penstock.worker.refusals import is_refusal, parts_of, plainer
 
 log = logging.getLogger("penstock.worker")
 
@@ -36,36 +35,6 @@ NOTHING = Attached()
 
 Refused = Callable[[Exception], None]
 NOBODY: Mapping[int, Refused] = {}
-BARE_REASON = "the store did not take what was said of its end; see the log of its worker"
-
-
-def is_refusal(error: Exception) -> bool:
-    """Whether the store will never take this, however often it is tried: it is not the store that is in trouble."""
-    return isinstance(error, StoreRefused) or not isinstance(error, StoreError)
-
-
-def plainer(end: Unfinished) -> Unfinished | None:
-    """The same end with less of what a store may refuse: without its workflow, then without its texts; None if there is
-    nothing left to leave out.
-    """
-    if end.member is not None:
-        return msgspec.structs.replace(end, member=None)
-    bare = msgspec.structs.replace(end, error=None, reason=BARE_REASON, progress=None)
-    return None if end == bare else bare
-
-
-def parts_of(batch: FinishJobs, suspects: Container[int]) -> Iterator[FinishJobs]:
-    """Each outcome that could be why the store does not take the batch by itself, after all the others."""
-    plain = [done for done in batch.completed if done.token not in suspects]
-    if plain:
-        yield FinishJobs(plain, history=batch.history)
-    for done in batch.completed:
-        if done.token in suspects:
-            follow_ups = [one for one in batch.follow_ups if one[0] == done.token]
-            workflows = [one for one in batch.workflows if one[0] == done.token]
-            yield FinishJobs([done], (), follow_ups, batch.history, workflows=workflows)
-    for end in batch.unfinished:
-        yield FinishJobs((), [end], history=batch.history)
 
 
 class Finisher:
