@@ -175,9 +175,10 @@ class Stage(Cast):
         """End all harm: everybody runs again."""
         for end in self.healing:
             end()
-        for worker in list(self.workers.values()):
-            if worker.paused:
+        for worker in self.workers.values():
+            if worker.paused:  # All of them first: it may hold a lock that another needs to end.
                 self.resume(worker)
+        for worker in list(self.workers.values()):
             if worker.ending:
                 worker.wait()  # To be asked once more in its last moment would end it with another code.
             if not worker.lives:
