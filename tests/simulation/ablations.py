@@ -121,7 +121,7 @@ def _left_out(self: SqliteTransaction, operation: Callable[[Tx], Any]) -> list[i
     return []
 
 
-async def _given_up(self: Finisher, batch: p.FinishJobs) -> object:
+async def _given_up(self: Finisher, batch: p.FinishJobs, *_: object) -> object:
     """Outcomes are handed in once: what an outage does to them is not seen to."""
     try:
         return await self._store.finish_jobs(batch)
@@ -181,7 +181,7 @@ _real_hold = gates._hold
 SAFEGUARDS: dict[str, Safeguard] = {
     one.name: one
     for one in (
-        Safeguard("the fence at finish", _finish_by_job, 25),
+        Safeguard("the fence at finish", _finish_by_job, 12),
         Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 4),
         Safeguard("one job per unique key", _replaced((enqueue, "_taken"), by=lambda *_: None), 0),
         Safeguard(
@@ -190,7 +190,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
             0,
         ),
         Safeguard("a crash costs an attempt", _replaced((workers, "ending_of_lost"), by=_crash_for_free), 0),
-        Safeguard("a release costs none", _replaced((finish, "ending_of"), by=_release_charged), 3),
+        Safeguard("a release costs none", _replaced((finish, "ending_of"), by=_release_charged), 20),
         Safeguard(
             "a cancel wins",
             _without_words(
@@ -206,7 +206,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
             ),
             0,
         ),
-        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 57),
+        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 123),
         Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
         Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 0),
         Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 12),
@@ -220,10 +220,10 @@ SAFEGUARDS: dict[str, Safeguard] = {
                 (schedules, "check_term"),
                 by=lambda *_: None,
             ),
-            3,
+            33,
         ),
         Safeguard(
-            "the revision of a schedule", _without_words("revision = :before", "update_schedule", instead=":before"), 1
+            "the revision of a schedule", _without_words("revision = :before", "update_schedule", instead=":before"), 3
         ),
         Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 3),
         Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 15),
