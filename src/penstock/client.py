@@ -19,7 +19,7 @@ from penstock.domain.duration import Duration, parse_duration
 from penstock.domain.gates import Gate, Limit, Wholes, fill, gates_of, names_tenant
 from penstock.domain.ids import IdSource, check_id
 from penstock.domain.job import FINAL, Job, State
-from penstock.domain.options import DEFAULTS, Options, Unique, check_name, make_options
+from penstock.domain.options import DEFAULTS, Options, Unique, check_by, check_name, make_options
 from penstock.domain.pauses import PauseKind
 from penstock.domain.payload import check_plain, decode_json, encode_json, from_plain
 from penstock.domain.registry import Declaration, Registry
@@ -221,11 +221,12 @@ class Client:
 
     def pause(self, kind: PauseKind, name: str, reason: str | None, by: str, force: bool) -> Call[list[Switched]]:
         force = force or self._declares(kind, name)
-        return self.store.pause_work(PauseWork(kind=kind, names=(name,), actor=by, reason=reason, force=force))
+        actor = check_by(by)
+        return self.store.pause_work(PauseWork(kind=kind, names=(name,), actor=actor, reason=reason, force=force))
 
     def resume(self, kind: PauseKind, name: str, by: str) -> Call[list[Switched]]:
         force = self._declares(kind, name)
-        return self.store.resume_work(ResumeWork(kind=kind, names=(name,), actor=by, force=force))
+        return self.store.resume_work(ResumeWork(kind=kind, names=(name,), actor=check_by(by), force=force))
 
     def _declares(self, kind: PauseKind, name: str) -> bool:
         """What this program declares is known to it, also before a worker has told the store."""

@@ -361,6 +361,13 @@ def test_the_async_twins_do_the_same(app: App, world: World) -> None:
     assert app.store.list_pauses().wait() == []
 
 
+@pytest.mark.parametrize("by", [None, 5, "", "a\0b", "x" * 201])
+@pytest.mark.parametrize("name", ["pause_queue", "resume_queue", "pause_type", "resume_type"])
+def test_who_pauses_has_a_name(app: App, name: str, by: Any) -> None:
+    with pytest.raises(errors.ConfigError, match="is not who did it: a text of 1 to 200 characters"):
+        getattr(app, name)("mail", by=by)
+
+
 @pytest.mark.parametrize("name", ["pause_queue", "resume_queue", "pause_type", "resume_type"])
 def test_pausing_in_a_running_loop_names_the_async_twin(app: App, name: str) -> None:
     async def story() -> None:

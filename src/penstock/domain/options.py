@@ -260,6 +260,15 @@ def check_name(value: object, name: str) -> str:
     )
 
 
+def check_by(by: object) -> str:
+    """Who does something, for the audit."""
+    if isinstance(by, str) and 0 < len(by) <= NAME_LENGTH_MAX and by.isprintable():
+        return by
+    raise ConfigError(
+        f"by={str(by)[:30]!r} is not who did it: a text of 1 to {NAME_LENGTH_MAX} characters, such as 'ann@example.org'"
+    )
+
+
 def _whole(low: int, high: int) -> Any:
     def check(value: object, name: str) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:

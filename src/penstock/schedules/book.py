@@ -16,13 +16,13 @@ import msgspec
 
 from penstock.client import Client, JobCall, JobHandle, refuse_in_loop
 from penstock.domain.errors import ConfigError, StoreBusy, UnknownSchedule
+from penstock.domain.options import check_by
 from penstock.observe.logs import fields
 from penstock.schedules import edits
 from penstock.schedules.plan import (
     SCHEDULE_NAME_LENGTH_MAX,
     When,
     changed_plan,
-    check_by,
     check_schedule_name,
     is_schedule_name,
     make_plan,

@@ -57,15 +57,6 @@ def is_schedule_name(name: object) -> bool:
     return True
 
 
-def check_by(by: object) -> str:
-    """Who does something to a schedule, for the audit."""
-    if isinstance(by, str) and 0 < len(by) <= NAME_LENGTH_MAX and by.isprintable():
-        return by
-    raise ConfigError(
-        f"by={str(by)[:30]!r} is not who did it: a text of 1 to {NAME_LENGTH_MAX} characters, such as 'ann@example.org'"
-    )
-
-
 def check_when(when: Mapping[str, Any]) -> tuple[Timing, dict[str, Any]]:
     """The times, and the rest of what is said beside them; or an error that names the fix."""
     refuse_unknown(when, KNOWN)
