@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -60,6 +61,21 @@ app.close()
 """
 
 
+MAKE = """
+import sys, time
+from penstock import App
+
+for line in sys.stdin:
+    path, moment = line.split()
+    while time.time() < float(moment):
+        pass
+    app = App(f"sqlite:///{path}")
+    app.enqueue("task", {})
+    app.close()
+    print("made", flush=True)
+"""
+
+
 @contextmanager
 def python(script: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
@@ -80,6 +96,20 @@ def answer(process: subprocess.Popen[str], text: str = "\n") -> Any:
     out, err = process.communicate(text, timeout=60)
     assert process.returncode == 0, err
     return json.loads(out)
+
+
+def test_whoever_makes_a_file_in_the_same_moment_makes_it(tmp_path: Path) -> None:
+    """SQLite lets one of them switch a new file to its log, and refuses the others without waiting."""
+    with python(MAKE) as one, python(MAKE) as two, python(MAKE) as three, python(MAKE) as four:
+        for number in range(25):
+            moment = time.time() + 0.02
+            for process in (one, two, three, four):
+                assert process.stdin is not None
+                process.stdin.write(f"{tmp_path}/{number}.db {moment}\n")
+                process.stdin.flush()
+            for process in (one, two, three, four):
+                assert process.stdout is not None
+                assert process.stdout.readline() == "made\n", answer(process, "")
 
 
 def test_four_processes_make_a_file_and_lose_nothing(make_store: MakeStore, path: Path) -> None:

@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any, Literal
 
 import apsw
@@ -49,7 +50,7 @@ def connect(path: str, synchronous: Synchronous = "full", vfs: str | None = None
         db = apsw.Connection(path, vfs=vfs)
         db.set_busy_handler(_LockWait())
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # Or a statement is planned again whenever its limit is bound.
-        mode = db.execute("PRAGMA journal_mode = WAL").get
+        mode = _enter_wal(db)
         db.execute(
             f"PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = {WAL_CHECKPOINT_PAGES};"
             f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}; PRAGMA cache_size = -{CACHE_KIB};"
@@ -60,6 +61,17 @@ def connect(path: str, synchronous: Synchronous = "full", vfs: str | None = None
     if mode != "wal":
         raise StoreError(f"{path}: this file system does not allow write-ahead logging; use a local disk")
     return db
+
+
+def _enter_wal(db: apsw.Connection) -> Any:
+    """Of several that switch a new file at once, SQLite refuses all but one without asking the busy handler."""
+    wait, tries = _LockWait(), count()
+    while True:
+        try:
+            return db.execute("PRAGMA journal_mode = WAL").get
+        except apsw.BusyError:
+            if not wait(next(tries)):
+                raise
 
 
 @contextmanager
