@@ -208,13 +208,14 @@ class Stage(Cast):
         return True
 
     def _open(self, but: Collection[str]) -> list[Count]:
-        """What has not ended."""
+        """What has not ended. Workflows first: what they do at their end is among the jobs then."""
         self.tend()
         try:
+            running = self._stuck()
             found = self.store.count_jobs().wait()
         except StoreError as error:
             return [Count(f"unknown: {error}", "", State.PENDING, 1)]
-        return [count for count in found if count.state not in FINAL and count.type not in but] or self._stuck()
+        return [count for count in found if count.state not in FINAL and count.type not in but] or running
 
     def _stuck(self) -> list[Count]:
         """Workflows that have not ended, though all jobs have: the leader will see to them."""

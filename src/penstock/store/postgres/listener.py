@@ -11,7 +11,7 @@ import psycopg
 
 from penstock.domain.errors import StoreError
 from penstock.store.postgres.link import Link, Role
-from penstock.store.postgres.looped import connect, hung_up_after
+from penstock.store.postgres.looped import connect, heeding_cancellation, hung_up_after
 from penstock.store.postgres.statements import quoted
 from penstock.store.postgres.steps import Statement
 from penstock.store.postgres.wiring import Wiring
@@ -53,8 +53,9 @@ class PostgresListener:
             if rest <= 0:
                 return False
             try:
-                if await self._news(rest):
-                    return True
+                with heeding_cancellation():
+                    if await self._news(rest):
+                        return True
             except (psycopg.Error, StoreError) as error:
                 self._lose(error)
                 return True  # Unknown counts as news: the claim that follows reports what is wrong.

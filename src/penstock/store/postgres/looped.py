@@ -45,7 +45,7 @@ async def connect(wiring: Wiring, role: Role) -> Link:
 
 async def _met(wiring: Wiring, link: Link) -> Link:
     """Ask the server who it is, and set the connection up."""
-    with hung_up_after(CONNECT_SECONDS, link):
+    with hung_up_after(CONNECT_SECONDS, link), heeding_cancellation():
         link.greet(await (await link.conn.execute(HELLO)).fetchone() or ())
         link.allow_prepared(wiring.address.prepare)
         if not link.pooled:
@@ -53,6 +53,21 @@ async def _met(wiring: Wiring, link: Link) -> Link:
         if link.role is Role.CLAIM and not link.pooled:
             await link.conn.wait(link.wire.ask(*wiring.query(MOVE_TOKENS), once=True))
     return link
+
+
+@contextmanager
+def heeding_cancellation() -> Iterator[None]:
+    """A task that is cancelled ends. psycopg hides that: it waits for the answer first, and if the connection is lost
+    meanwhile raises the error of that, which whoever tries again would take for one more outage.
+    """
+    task = asyncio.current_task()
+    before = task.cancelling() if task is not None else 0
+    try:
+        yield
+    except psycopg.Error as error:
+        if task is not None and task.cancelling() > before:
+            raise asyncio.CancelledError from error
+        raise
 
 
 @contextmanager
@@ -182,8 +197,7 @@ class LoopSide:
             await asyncio.sleep(verdict)
 
     async def _carry_out(self, link: Link, operation: Operation[T]) -> T:
-        watch = self.loop.call_later(operation.seconds * GRACE, link.abort)
-        try:
+        with hung_up_after(operation.seconds * GRACE, link), heeding_cancellation():
             if operation.alone:
                 return await self._drive(link, operation)
             link.committing = False
@@ -191,8 +205,6 @@ class LoopSide:
                 result = await self._drive(link, operation)
                 link.committing = True
             return result
-        finally:
-            watch.cancel()
 
     async def _drive(self, link: Link, operation: Operation[T]) -> T:
         steps = operation.steps()
