@@ -153,7 +153,7 @@ async def quick() -> None: ...
     quick = [app.client.call_by_name("quick", {}, {}, {}) for _ in range(3000)]
     block = [app.client.call_by_name("gated", {"gate": gate}, {}, {})]
     app.enqueue_many(quick[:1000] + block + quick[1000:])
-    worker.wait_for("begun")
+    worker.wait_for("begun 1")
     until(lambda: counts(app).get(State.CLAIMED), "jobs wait in the worker's buffer")
     worker.stop()
     assert set(counts(app)) == {State.COMPLETED, State.PENDING}
