@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
@@ -16,7 +17,7 @@ import msgspec
 from penstock.domain import errors
 from penstock.domain.clock import Clock
 from penstock.domain.duration import Duration, parse_duration
-from penstock.domain.gates import Gate, Limit, Wholes, fill, gates_of, names_tenant
+from penstock.domain.gates import Declarers, Gate, Limit, Wholes, fill, gates_of, names_tenant
 from penstock.domain.ids import IdSource, check_id
 from penstock.domain.job import FINAL, Job, State
 from penstock.domain.options import DEFAULTS, Options, Unique, check_by, check_name, make_options
@@ -71,6 +72,7 @@ class Client:
         self._store = store
         self._registry = registry
         self._wholes = Wholes()
+        self._declarers = (0, Declarers(()))
         self.use_clock(clock)
 
     def use_clock(self, clock: Clock) -> None:
@@ -98,7 +100,7 @@ class Client:
         """A checked call of a declared type."""
         signature = declaration.signature
         payload = signature.encode(declaration.name, signature.bind(declaration.name, args, kwargs))
-        return _filled_call(payload, spec, job_id, declaration)
+        return self._filled_call(payload, spec, job_id, declaration)
 
     def call_by_name(
         self, name: str, payload: Mapping[str, Any], given: dict[str, Any], types: dict[str, Options]
@@ -114,10 +116,36 @@ class Client:
             text = encode_json(payload, f"the payload of {name}")
             check_plain(dict(payload), f"the payload of {name}")
             options = enqueue_options(types.get(name, DEFAULTS), given)
-            return _filled_call(text, job_spec(name, options), options.job_id, None)
+            return self._filled_call(text, job_spec(name, options), options.job_id, None, types)
         text = declaration.signature.encode(name, dict(payload))
         options = enqueue_options(declaration.options, given)
-        return _filled_call(text, job_spec(declaration.name, options), options.job_id, declaration)
+        return self._filled_call(text, job_spec(declaration.name, options), options.job_id, declaration)
+
+    def _filled_call(
+        self,
+        payload: str,
+        spec: JobSpec,
+        job_id: str | None,
+        declaration: Declaration | None,
+        types: Mapping[str, Options] = MappingProxyType({}),
+    ) -> JobCall[Any]:
+        """The call, with its keys filled from the payload; defaults of the handler count too."""
+        result_type = None if declaration is None else declaration.result_type
+        if spec.limit is None and spec.rate_limit is None and spec.unique is None:
+            return JobCall(payload, spec, job_id, result_type)
+        what = f"the payload of {spec.type}"
+        spec = _with_tenant(spec)
+        text = payload if declaration is None else encode_json(declaration.signature.decode(payload), what)
+        fields = decode_json(text)
+        declarers = self._declared() if declaration is not None else Declarers(types.items())
+        gates = gates_of(spec, fields, what, declarers)
+        return JobCall(payload, _filled_unique(spec, fields, what), job_id, result_type, gates)
+
+    def _declared(self) -> Declarers:
+        size = self._registry.size
+        if self._declarers[0] != size:
+            self._declarers = size, Declarers((one.name, one.options) for one in self._registry)
+        return self._declarers[1]
 
     def new_jobs(self, calls: Sequence[JobCall[Any]]) -> list[NewJob]:
         ids = self._ids.next_ids(len(calls))
@@ -343,18 +371,6 @@ class Waiting:
             raise errors.UsageError(_WAITS_IN_HANDLER.format(what))
         self._pause = min(self._pause * 1.5, POLL_SECONDS_MAX if self._seen is not None else LOOK_SECONDS_MAX)
         return self._pause if self._end is None else max(0.0, min(self._pause, self._end - time.monotonic()))
-
-
-def _filled_call(payload: str, spec: JobSpec, job_id: str | None, declaration: Declaration | None) -> JobCall[Any]:
-    """The call, with its keys filled from the payload; defaults of the handler count too."""
-    result_type = None if declaration is None else declaration.result_type
-    if spec.limit is None and spec.rate_limit is None and spec.unique is None:
-        return JobCall(payload, spec, job_id, result_type)
-    what = f"the payload of {spec.type}"
-    spec = _with_tenant(spec)
-    text = payload if declaration is None else encode_json(declaration.signature.decode(payload), what)
-    fields = decode_json(text)
-    return JobCall(payload, _filled_unique(spec, fields, what), job_id, result_type, gates_of(spec, fields, what))
 
 
 def _with_tenant(spec: JobSpec) -> JobSpec:

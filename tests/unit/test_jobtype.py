@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,40 @@ def test_two_limits_for_one_key_are_refused_with_both(app: App) -> None:
     with pytest.raises(ConfigError, match=r"'store:7' has two limits: 1 at once by .*, and 2 at once by"):
         sync.enqueue(7)
     assert sync.enqueue(8).created
+
+
+def test_two_limits_for_one_template_are_refused_with_both_types(app: App) -> None:
+    @app.job(limit=Concurrency("store:{store}", 1))
+    def discover(store: int) -> None: ...
+
+    @app.job(limit=Concurrency("store:{store}", 5))
+    def resync(store: int) -> None: ...
+
+    for _ in range(4):
+        discover.enqueue(7)
+    both = r"'store:7' has two limits: 1 at once by .* of discover, and 5 at once by .* of resync"
+    with pytest.raises(ConfigError, match=both):
+        resync.enqueue(7)
+    with pytest.raises(ConfigError, match=both):
+        app.enqueue("resync", {"store": 7})
+    with pytest.raises(ConfigError, match=r"and 3 at once by .* in using\(\)"):
+        discover.using(limit=Concurrency("store:{store}", 3)).enqueue(7)
+    assert resync.enqueue(8).created
+
+
+def test_a_number_that_was_changed_in_all_types_that_share_it_is_a_new_number(tmp_path: Path) -> None:
+    """Whichever of them is enqueued first by the new code."""
+    for most in (1, 2, 3):
+        with closing(App(f"sqlite:///{tmp_path}/jobs.db")) as deployed:
+
+            @deployed.job(limit=Concurrency("store:{store}", most))
+            def discover(store: int) -> None: ...
+
+            @deployed.job(limit=Concurrency("store:{store}", most))
+            def resync(store: int) -> None: ...
+
+            first = discover if most == 1 else resync
+            assert first.enqueue(7).created
 
 
 def test_a_key_that_only_one_of_two_types_orders_is_refused_with_both(app: App) -> None:

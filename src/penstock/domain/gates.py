@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any, Protocol
 
 import msgspec
@@ -26,7 +27,8 @@ class Gate(msgspec.Struct, frozen=True, array_like=True):
     """At most `most` jobs at once; or, with a `period` of microseconds, so many starts in any such span of time.
 
     `name` is the kind and the filled key; `origin` the kind and the key as it was declared. `ordered`: they pass one
-    after the other by their due times, each when the one before has ended for good.
+    after the other by their due times, each when the one before has ended for good. `declarer` is the type that stands
+    for the declaration of its number, "" where one enqueue gave it, None where it is not known.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Gate(msgspec.Struct, frozen=True, array_like=True):
     period: int | None
     origin: str
     ordered: bool = False
+    declarer: str | None = None
 
     @property
     def key(self) -> str:
@@ -101,17 +104,40 @@ class Limited(Protocol):
     def tenant(self) -> Tenant | None: ...
 
 
-def gates_of(options: Limited, payload: Mapping[str, Any], what: str) -> tuple[Gate, ...]:
+class Declarers:
+    """Which type stands for a limit: of those that declare it with the same number the first by name, so that all
+    programs of one code base name the same one, and it tells a number that was changed from two that differ.
+    """
+
+    def __init__(self, types: Iterable[tuple[str, Limited]]) -> None:
+        self._first: dict[Concurrency | RateLimit, str] = {}
+        for name, options in sorted(types, key=itemgetter(0)):
+            for limit in (options.limit, options.rate_limit):
+                if limit is not None:
+                    self._first.setdefault(limit, name)
+
+    def of(self, limit: Concurrency | RateLimit) -> str:
+        return self._first.get(limit, "")
+
+
+def undeclared(gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
+    """For what is kept and compared longer than a declaration lasts."""
+    return tuple(msgspec.structs.replace(gate, declarer=None) for gate in gates)
+
+
+def gates_of(options: Limited, payload: Mapping[str, Any], what: str, declarers: Declarers) -> tuple[Gate, ...]:
     """The gates of one job. A field that the payload does not have is an error that names it."""
     found: list[Gate] = []
     if options.limit is not None:
         name = _fill_limit(options.limit.key, payload, options.tenant, what)
         limit = options.limit
-        found.append(Gate(f"key:{name}", limit.limit, None, f"key:{limit.key}", limit.ordered))
+        origin, declarer = f"key:{limit.key}", declarers.of(limit)
+        found.append(Gate(f"key:{name}", limit.limit, None, origin, limit.ordered, declarer))
     if options.rate_limit is not None:
         rate = options.rate_limit
         name = _fill_limit(rate.key, payload, options.tenant, what)
-        found.append(Gate(f"rate:{name}", rate.requests, int(rate.per * MICROSECONDS), f"rate:{rate.key}"))
+        period, origin, declarer = int(rate.per * MICROSECONDS), f"rate:{rate.key}", declarers.of(rate)
+        found.append(Gate(f"rate:{name}", rate.requests, period, origin, False, declarer))
     return tuple(found)
 
 

@@ -92,6 +92,11 @@ class Registry:
         """Every name that a job may carry, aliases included."""
         return tuple(self._by_name)
 
+    @property
+    def size(self) -> int:
+        """How many names there are. It only grows, so whoever has read them all knows whether there are more."""
+        return len(self._by_name)
+
     def __iter__(self) -> Iterator[Declaration]:
         return iter(dict.fromkeys(self._by_name.values()))
 

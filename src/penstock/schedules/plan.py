@@ -13,6 +13,7 @@ from penstock.client import JobCall
 from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.duration import Duration, parse_duration
 from penstock.domain.errors import ConfigError, UsageError
+from penstock.domain.gates import undeclared
 from penstock.domain.options import NAME_LENGTH_MAX, TAGS_MAX, check_name
 from penstock.domain.timing import Timing, make_timing
 from penstock.store.params import Misfire, Plan
@@ -67,7 +68,7 @@ def make_plan(job: object, when: Mapping[str, Any]) -> Plan:
     """A plan of what was given, or an error that names the fix."""
     timing, policy = check_when(when)
     call = _checked_call(job)
-    return Plan(timing=timing, payload=call.payload, spec=call.spec, gates=call.gates, **policy)
+    return Plan(timing=timing, payload=call.payload, spec=call.spec, gates=undeclared(call.gates), **policy)
 
 
 def changed_plan(plan: Plan, job: object | None, when: Mapping[str, Any]) -> Plan:
@@ -75,7 +76,7 @@ def changed_plan(plan: Plan, job: object | None, when: Mapping[str, Any]) -> Pla
     refuse_unknown(when, KNOWN)
     if job is not None:
         call = _checked_call(job)
-        plan = msgspec.structs.replace(plan, payload=call.payload, spec=call.spec, gates=call.gates)
+        plan = msgspec.structs.replace(plan, payload=call.payload, spec=call.spec, gates=undeclared(call.gates))
     times = {name: when[name] for name in TIMES if name in when}
     timing = _changed_timing(plan.timing, times) if times else plan.timing
     return msgspec.structs.replace(plan, timing=timing, **_policy(when))

@@ -36,21 +36,62 @@ class Seen:
     parked: bool
     fixed: bool
     ordered: bool
+    declarer: str | None = None
 
 
-def refuse_two_limits(jobs: Sequence[NewJob], seen: Mapping[str, Seen]) -> None:
+def refuse_two_limits(jobs: Iterable[NewJob], seen: Mapping[str, Seen]) -> None:
     """A key means one thing everywhere: two numbers for it are a mistake in the code."""
     for gate in dict.fromkeys(gate for job in jobs for gate in job.gates):
         found = seen.get(gate.name)
-        if found is None or (
-            found.ordered == gate.ordered and (found.fixed or (found.most, found.period) == (gate.most, gate.period))
-        ):
-            continue
-        raise ConfigError(
-            f"the key {gate.key!r} has two limits: {words_of(found.most, found.period, found.ordered)} by "
-            f"{found.origin.partition(':')[2]!r}, and {words_of(gate.most, gate.period, gate.ordered)} by "
-            f"{gate.origin.partition(':')[2]!r}; give both the same, or other keys"
-        )
+        if found is not None and _differs(found, gate):
+            raise _two_limits(found, gate)
+
+
+def changed_limits(gates: Mapping[str, Gate], seen: Mapping[str, Seen]) -> list[Gate]:
+    """Those whose declaration has another number than the gate, or another order, and may change it: they are the
+    declaration that gave it. Such a change was deployed; two that differ at the same time have two declarers.
+    """
+    found = ((seen.get(name), gate) for name, gate in gates.items())
+    return [gate for one, gate in found if one is not None and _differs(one, gate) and _is_same(one, gate)]
+
+
+def refuse_unlike(jobs: Iterable[NewJob], gates: Mapping[str, Gate], waiting: Mapping[str, Seen]) -> None:
+    """The same where no gate is there, but jobs that have not ended name it: what they say is what it is."""
+    changed = {gate.name for gate in changed_limits(gates, waiting)}
+    refuse_two_limits(jobs, {name: one for name, one in waiting.items() if name not in changed})
+
+
+def seen_in(gates: Iterable[Gate], name: str, fixed: bool) -> Seen:
+    """A gate as a job that has not ended names it."""
+    gate = next(gate for gate in gates if gate.name == name)
+    return Seen(
+        0, name, gate.most, gate.period, gate.origin, 0, parked=False, fixed=fixed, ordered=gate.ordered,
+        declarer=gate.declarer,
+    )  # fmt: skip
+
+
+def _differs(found: Seen, gate: Gate) -> bool:
+    return found.ordered != gate.ordered or not (found.fixed or (found.most, found.period) == (gate.most, gate.period))
+
+
+def _is_same(found: Seen, gate: Gate) -> bool:
+    unknown = found.declarer is None or gate.declarer is None
+    return found.origin == gate.origin and (unknown or found.declarer == gate.declarer != "")
+
+
+def _two_limits(found: Seen, gate: Gate) -> ConfigError:
+    option = "concurrency_limits" if gate.period is None else "rate_limits"
+    return ConfigError(
+        f"the key {gate.key!r} has two limits: {words_of(found.most, found.period, found.ordered)} by "
+        f"{_said(found.origin, found.declarer)}, and {words_of(gate.most, gate.period, gate.ordered)} by "
+        f"{_said(gate.origin, gate.declarer)}; give both the same, or other keys, or set the number for all in "
+        f"[{option}] of the config"
+    )
+
+
+def _said(origin: str, declarer: str | None) -> str:
+    key = repr(origin.partition(":")[2])
+    return f"{key} of {declarer}" if declarer else f"{key} in using()" if declarer == "" else key
 
 
 def gates_by_name(jobs: Sequence[NewJob]) -> dict[str, Gate]:

@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.errors import AlreadyRetried, UnknownJob
-from penstock.domain.gates import Gate, Wholes, gates_of, words_of
+from penstock.domain.gates import Declarers, Gate, Wholes, gates_of, words_of
 from penstock.domain.job import FINAL, DecidedBy, ErrorInfo, Job, Progress, State, StateCode, Transition
 from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant, decode_policy
 from penstock.domain.payload import decode_json
@@ -200,7 +200,8 @@ def job_again(new_id: str, declared: dict[str, Options], wholes: Wholes, dead: D
     spec = _spec_again(declared, dead)
     gates = wholes.gates_of(spec.type, spec.queue)
     if spec.limit is not None or spec.rate_limit is not None:
-        gates = gates_of(spec, _fields(dead.payload), f"the payload of {dead.id}") + gates
+        what = f"the payload of {dead.id}"
+        gates = gates_of(spec, _fields(dead.payload), what, Declarers(declared.items())) + gates
     return p.NewJob(new_id, dead.payload, spec, gates)
 
 

@@ -7,14 +7,23 @@ claim should look (penstock.admit and penstock.open_gates in the migrations).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.gates import Gate, Limit
 from penstock.store import params as p
-from penstock.store.gating import Seen, gates_by_name, overflow, places_of, refuse_two_limits
+from penstock.store.gating import (
+    Seen,
+    changed_limits,
+    gates_by_name,
+    overflow,
+    places_of,
+    refuse_two_limits,
+    refuse_unlike,
+    seen_in,
+)
 from penstock.store.postgres.steps import Steps, run
 from penstock.store.postgres.wake import wake
 
@@ -49,14 +58,21 @@ def park_steps(jobs: Sequence[p.NewJob], own: bool, strict: bool) -> Steps[dict[
     Not in a transaction of the caller's (`own` is False): gates would be locked until its end. A claim finds out.
     """
     gates = gates_by_name(jobs)
-    if own:
-        given = encode_gates(list(gates.values()))
-        yield from run("make_gates", gates=given)
-        if (yield from run("change_gates", gates=given)):
-            yield from run("line_up_parked", names=sorted(gates))
-    seen = {row[1]: Seen(*row) for row in (yield from run("read_gates", names=sorted(gates)))}
+    seen = yield from _read(gates)
+    missing = {name: gate for name, gate in gates.items() if name not in seen}
+    if missing and strict:
+        refuse_unlike(jobs, missing, (yield from _unended(missing)))
+    if missing and own:
+        yield from run("make_gates", gates=encode_gates(list(missing.values())))
+        seen |= yield from _read(missing)
     if strict:
-        refuse_two_limits(jobs, seen)
+        changed = changed_limits(gates, seen)
+        if changed and own:
+            seen |= yield from _change(changed)
+            changed = []
+        refuse_two_limits(
+            jobs, {name: one for name, one in seen.items() if name not in {gate.name for gate in changed}}
+        )
     if not own:
         return {}
     parked = overflow(jobs, seen)
@@ -67,6 +83,26 @@ def park_steps(jobs: Sequence[p.NewJob], own: bool, strict: bool) -> Steps[dict[
     if again:  # Those who waited there may all be gone before this commits; and the first in line may be among these.
         yield from run("wake_gates", gates=again)
     return parked
+
+
+def _read(names: Iterable[str]) -> Steps[dict[str, Seen]]:
+    return {row[1]: Seen(*row) for row in (yield from run("read_gates", names=sorted(names)))}
+
+
+def _unended(gates: Mapping[str, Gate]) -> Steps[dict[str, Seen]]:
+    """What jobs that have not ended say of gates that were forgotten, or are not made yet."""
+    found = yield from run("unended_gates", names=sorted(gates))
+    if not found:
+        return {}
+    fixed = {limit.origin for limit in (yield from read_limits())}
+    return {name: seen_in(decode_gates(text) or (), name, gates[name].origin in fixed) for name, text in found}
+
+
+def _change(gates: Sequence[Gate]) -> Steps[dict[str, Seen]]:
+    names = sorted(gate.name for gate in gates)
+    yield from run("change_gates", gates=encode_gates(gates))
+    yield from run("line_up_parked", names=names)
+    return (yield from _read(names))
 
 
 def read_limits() -> Steps[list[Limit]]:

@@ -36,7 +36,7 @@ def change_steps(change: p.ChangeSchedules) -> Steps[dict[str, str | None]]:
     names = yield from _store(change.changes)
     stored = [one for one in change.changes if one.name in names]
     jobs = jobs_of(stored)
-    last = last_jobs(stored, (yield from enqueue_steps(jobs)) if jobs else [])
+    last = last_jobs(stored, (yield from enqueue_steps(jobs, strict=change.actor is not None)) if jobs else [])
     for name, job_id in other_holders(stored, last):
         yield from run("note_schedule_job", name=name, job=job_id)
     if change.actor is not None and stored:

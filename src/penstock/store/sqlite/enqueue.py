@@ -139,7 +139,7 @@ def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:
 
 def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: int, strict: bool) -> None:
     gated = [job for _, run in runs for job in run if job.gates]
-    parked = park_new(tx, gated, strict) if gated else {}
+    parked = park_new(tx, gated, last_job, strict) if gated else {}
     if parked:
         rows = as_json(list(parked.items()))
         tx.change("park_new_jobs", rows=rows, last_job=last_job, now=tx.now)

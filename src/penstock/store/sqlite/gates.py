@@ -13,7 +13,16 @@ import msgspec
 from penstock.domain.gates import Gate, Limit
 from penstock.store import params as p
 from penstock.store.endings import Ending
-from penstock.store.gating import Seen, gates_by_name, overflow, refuse_two_limits, room_for
+from penstock.store.gating import (
+    Seen,
+    changed_limits,
+    gates_by_name,
+    overflow,
+    refuse_two_limits,
+    refuse_unlike,
+    room_for,
+    seen_in,
+)
 from penstock.store.sqlite.lines import first_in_line, line_up_late, line_up_parked
 from penstock.store.sqlite.tx import Tx, as_json
 
@@ -140,18 +149,36 @@ def wake_gates_of(tx: Tx, gates: str) -> None:
 # Enqueueing
 
 
-def park_new(tx: Tx, jobs: Sequence[p.NewJob], strict: bool) -> dict[str, int]:
-    """Which of these jobs wait before a gate from the start, and before which."""
+def park_new(tx: Tx, jobs: Sequence[p.NewJob], last_job: int, strict: bool) -> dict[str, int]:
+    """Which of these jobs, the first after `last_job`, wait before a gate from the start, and before which."""
     gates = gates_by_name(jobs)
-    given = as_json(list(gates.values()))
-    tx.change("make_gates", gates=given)
-    if tx.change("change_gates", gates=given, now=tx.now):
-        line_up_parked(tx, list(gates))
-        tx.wake = True
     seen = read_gates(tx, gates)
+    missing = {name: gate for name, gate in gates.items() if name not in seen}
+    if missing:
+        tx.change("make_gates", gates=as_json(list(missing.values())))
+        seen |= read_gates(tx, missing)
     if strict:
+        if missing:
+            refuse_unlike(jobs, missing, _unended(tx, missing, seen, last_job))
+        seen |= _change(tx, changed_limits(gates, seen))
         refuse_two_limits(jobs, seen)
     return overflow(jobs, seen)
+
+
+def _unended(tx: Tx, names: Iterable[str], seen: dict[str, Seen], last_job: int) -> dict[str, Seen]:
+    """What jobs that have not ended say of gates that were forgotten."""
+    found = tx.run("unended_gates", names=as_json(list(names)), last_job=last_job)
+    return {name: seen_in(_decode(text), name, seen[name].fixed) for name, text in found if text}
+
+
+def _change(tx: Tx, gates: Sequence[Gate]) -> dict[str, Seen]:
+    if not gates:
+        return {}
+    names = [gate.name for gate in gates]
+    tx.change("change_gates", gates=as_json(gates), now=tx.now)
+    line_up_parked(tx, names)
+    tx.wake = True
+    return read_gates(tx, names)
 
 
 # The config, and tidying up

@@ -33,7 +33,7 @@ def change_schedules(tx: Tx, change: p.ChangeSchedules) -> dict[str, str | None]
     check_term(tx, change.term)
     stored = [one for one in change.changes if _store(tx, one)]
     jobs = jobs_of(stored)
-    last = last_jobs(stored, enqueue_jobs(tx, jobs) if jobs else [])
+    last = last_jobs(stored, enqueue_jobs(tx, jobs, strict=change.actor is not None) if jobs else [])
     for name, job_id in other_holders(stored, last):
         tx.change("note_schedule_job", name=name, job=job_id)
     if change.actor is not None and stored:

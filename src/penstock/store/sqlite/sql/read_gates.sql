@@ -8,6 +8,6 @@ SELECT
     ),
     EXISTS (SELECT 1 FROM penstock_parked AS parked WHERE parked.gate = gate.gate),
     EXISTS (SELECT 1 FROM penstock_limit AS fixed WHERE fixed.origin = gate.origin),
-    gate.ordered
+    gate.ordered, gate.declarer
 FROM json_each(:names) AS given
 JOIN penstock_gate AS gate ON gate.name = given.value
