@@ -75,7 +75,7 @@ def test_so_is_one_that_is_ordered_here_and_not_there(world: World) -> None:
 
 def test_so_are_two_in_one_call_whoever_declares_them(world: World) -> None:
     for other in ("discover", "resync", "", None):
-        with pytest.raises(ConfigError, match="has two limits: 1 at once by .*, and 5 at once by"):
+        with pytest.raises(ConfigError, match=r"has two limits: 1 at once by .*, and 5 at once by"):
             world.enqueue(new(world, at_once(1, "discover")), new(world, at_once(5, other)))
     assert world.list_ids() == []
     add(world, at_once(5, "resync"))
@@ -187,7 +187,8 @@ def test_one_that_was_rolled_back_leaves_nothing(world: World) -> None:
             world.store.enqueue_jobs(p.EnqueueJobs([new(world, at_once(1, "discover"))], tx)).wait()
             raise ZeroDivisionError
 
-    pytest.raises(ZeroDivisionError, block)
+    with pytest.raises(ZeroDivisionError):
+        block()
     add(world, at_once(5, "resync"))
 
 

@@ -162,7 +162,7 @@ class PostgresStore:
         if isinstance(conn, PostgresTransaction):
             conn = conn.connection
         clock = self._wiring.clock
-        supplied = {"now": clock.now_us() if clock else None, "channel": self._wiring.channel}
+        supplied = {"now": clock.now_us() if clock else None, "channel": self._wiring.notified}
         joined = GuestCall(conn, operation, self._wiring.bind, supplied, self._address.shown, twin)
         routes = {enqueue.route_of(spec) for spec in specs} - self._routes
         return JoinCall(self, joined, routes)

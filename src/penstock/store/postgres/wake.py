@@ -6,5 +6,5 @@ from penstock.store.postgres.steps import Steps, run
 
 
 def wake() -> Steps[None]:
-    """Notify when the transaction commits. Any number of them in one transaction is one."""
+    """Notify when the transaction commits. Any number of them in one transaction is one; with notify=off it is none."""
     yield from run("notify")

@@ -48,6 +48,11 @@ class Wiring:
     def channel(self) -> str:
         return f"penstock_{self.address.schema}"
 
+    @property
+    def notified(self) -> str | None:
+        """The channel for statements, which notify nobody where there is none."""
+        return self.channel if self.address.notify else None
+
     def refuse(self) -> None:
         """Nothing is begun on a closed store, nor on the connections of a parent process."""
         if self.closed:
@@ -79,7 +84,7 @@ class Wiring:
 
     def _supplied(self, name: str) -> Any:
         if name == "channel":
-            return self.channel
+            return self.notified
         if name != "now":
             raise KeyError(name)
         return self.clock.now_us() if self.clock else None

@@ -61,6 +61,6 @@ SELECT
     array_agg(token), EXISTS (SELECT 1 FROM penstock.hold WHERE token = ANY (%(tokens)s::bigint[])),
     (
         SELECT pg_notify(%(channel)s::text, pg_current_xact_id()::text)
-        WHERE EXISTS (SELECT 1 FROM changed WHERE NOT ends)
+        WHERE %(channel)s::text IS NOT NULL AND EXISTS (SELECT 1 FROM changed WHERE NOT ends)
     )::text
 FROM row

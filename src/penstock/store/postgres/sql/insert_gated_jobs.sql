@@ -68,6 +68,6 @@ SELECT
     CASE WHEN count(*) < cardinality(%(ids)s::uuid[]) THEN coalesce(array_agg(id::text), '{}') END,
     (
         SELECT pg_notify(%(channel)s::text, pg_current_xact_id()::text)
-        WHERE %(wake)s::boolean AND EXISTS (SELECT 1 FROM route)
+        WHERE %(wake)s::boolean AND %(channel)s::text IS NOT NULL AND EXISTS (SELECT 1 FROM route)
     )::text
 FROM new

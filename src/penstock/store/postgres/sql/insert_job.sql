@@ -17,4 +17,6 @@ WITH new AS (
 )
 INSERT INTO penstock.waiting (lane, due_at, id, expires_at, org)
 SELECT lane, due_at, id, due_at + %(ttl)s::bigint, %(org)s::text FROM new
-RETURNING CASE WHEN %(wake)s::boolean THEN pg_notify(%(channel)s::text, pg_current_xact_id()::text)::text END
+RETURNING CASE
+    WHEN %(wake)s::boolean AND %(channel)s::text IS NOT NULL THEN pg_notify(%(channel)s::text, pg_current_xact_id()::text)::text
+END

@@ -7,4 +7,6 @@ woken AS (
     UPDATE penstock.gate SET wake_at = penstock.moment(%(now)s::bigint) FROM locked WHERE gate.gate = locked.gate
     RETURNING gate.gate
 )
-SELECT (SELECT pg_notify(%(channel)s::text, '') WHERE EXISTS (SELECT 1 FROM woken))::text
+SELECT (
+    SELECT pg_notify(%(channel)s::text, '') WHERE %(channel)s::text IS NOT NULL AND EXISTS (SELECT 1 FROM woken)
+)::text

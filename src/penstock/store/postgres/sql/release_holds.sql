@@ -17,4 +17,6 @@ woken AS (
     WHERE gate.gate = ANY (ARRAY (SELECT gate FROM locked))
     RETURNING gate.gate
 )
-SELECT (SELECT pg_notify(%(channel)s::text, '') WHERE EXISTS (SELECT 1 FROM woken))::text
+SELECT (
+    SELECT pg_notify(%(channel)s::text, '') WHERE %(channel)s::text IS NOT NULL AND EXISTS (SELECT 1 FROM woken)
+)::text

@@ -31,4 +31,6 @@ woken AS (
     UPDATE penstock.gate SET wake_at = moment.us FROM stuck CROSS JOIN moment WHERE gate.gate = stuck.gate
     RETURNING gate.gate
 )
-SELECT (SELECT pg_notify(%(channel)s::text, '') WHERE EXISTS (SELECT 1 FROM woken))::text
+SELECT (
+    SELECT pg_notify(%(channel)s::text, '') WHERE %(channel)s::text IS NOT NULL AND EXISTS (SELECT 1 FROM woken)
+)::text
