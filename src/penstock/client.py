@@ -5,6 +5,7 @@ One path for plain and async code: each operation is prepared once and then wait
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,8 +48,19 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 TYPES_CACHED_SECONDS = 30.0
+DOUBTED_MAX = 1000
 POLL_SECONDS_MIN, POLL_SECONDS_MAX = 0.001, 0.05
 LOOK_SECONDS_MAX = 0.2
+
+
+log = logging.getLogger("penstock.client")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like this one, if one is."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, sorted(known), n=1)), None)
 
 
 class JobCall(msgspec.Struct, Generic[R_co], frozen=True, gc=False):
@@ -73,6 +85,7 @@ class Client:
         self._registry = registry
         self._wholes = Wholes()
         self._declarers = (0, Declarers(()))
+        self._doubted: set[str] = set()
         self.use_clock(clock)
 
     def use_clock(self, clock: Clock) -> None:
@@ -115,6 +128,8 @@ class Client:
         if declaration is None:
             text = encode_json(payload, f"the payload of {name}")
             check_plain(dict(payload), f"the payload of {name}")
+            if name not in types:
+                self._doubt(name, types)
             options = enqueue_options(types.get(name, DEFAULTS), given)
             return self._filled_call(text, job_spec(name, options), options.job_id, None, types)
         text = declaration.signature.encode(name, dict(payload))
@@ -140,6 +155,20 @@ class Client:
         declarers = self._declared() if declaration is not None else Declarers(types.items())
         gates = gates_of(spec, fields, what, declarers)
         return JobCall(payload, _filled_unique(spec, fields, what), job_id, result_type, gates)
+
+    def know(self, name: str) -> None:
+        """Whoever enqueues this says himself what is doubtful about the name."""
+        self._doubted.add(name)
+
+    def _doubt(self, name: str, types: Mapping[str, Options]) -> None:
+        """A name that nobody has declared may be that of another program; one that looks like a known one is told of,
+        once.
+        """
+        near = nearest(name, {*types, *self._registry.names()}) if name not in self._doubted else None
+        if near is not None and len(self._doubted) < DOUBTED_MAX:
+            self._doubted.add(name)
+            log.warning("a job is enqueued as %r, which neither this app nor a worker has declared; did you mean %r?",
+                        name, near)  # fmt: skip
 
     def _declared(self) -> Declarers:
         size = self._registry.size

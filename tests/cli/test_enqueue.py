@@ -60,6 +60,20 @@ def test_a_type_that_no_worker_has_declared_is_noted_beside_the_answer(call: Cal
     assert call("enqueue", "greet", "{}").err == ""
 
 
+def test_the_nearest_type_is_named_for_one_that_is_not_known(call: Call, app: App) -> None:
+    app.enqueue("greet", {"name": "first"})
+    run_all(app)
+    outcome = call("enqueue", "graet", "{}")
+    assert f"did you mean 'greet'? If so, penstock jobs cancel {outcome.out.strip()}" in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+    told = call("enqueue", "graet", "{}", "--json").json
+    assert (told["type_known"], told["nearest_type"]) == (False, "greet")
+    far = call("enqueue", "import_orders", "{}")
+    assert "the job waits\n" in far.err
+    assert call("enqueue", "import_orders", "{}", "--json").json["nearest_type"] is None
+    assert "nearest_type" not in call("enqueue", "greet", "{}", "--json").json
+
+
 def test_the_payload_can_come_from_stdin(shell: Shell, app: App) -> None:
     outcome = shell.run("enqueue", "greet", "-", stdin='{"name": "pipe"}', env={"PENSTOCK_STORE": "sqlite:///jobs.db"})
     assert app.get(outcome.out.strip()).read().payload == {"name": "pipe"}

@@ -77,7 +77,7 @@ def test_json_is_one_document(call: Call, app: App, dead: Callable[[int], list[s
     assert (document["status"], document["store"]) == ("degraded", str(tmp_path / "jobs.db"))
     assert {tuple(check) for check in document["checks"]} == {("name", "status", "message", "fix")}
     details = document["details"]
-    assert (details["active_workers"], details["dead_letters"]) == (1, 2)
+    assert (details["active_workers"], details["dead_letters"], details["total_queues"]) == (1, 2, 2)
     assert [(queue["queue"], queue["waiting"], queue["more"]) for queue in details["queues"]] == [("post", 1, False)]
     assert (details["oldest_waiting"]["type"], details["oldest_waiting"]["queue"]) == ("greet", "post")
 

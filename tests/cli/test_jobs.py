@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock import App, State, Tenant
+from penstock import App, Concurrency, State, Tenant
 from tests.cli.conftest import Call, Shell, run_all
 from tests.cli.life import Life
 
@@ -31,6 +31,40 @@ def test_filters_narrow_the_list(call: Call, app: App) -> None:
                    ["--tag", "red"], ["--state", "pending"], ["--state", "waiting, running"]):  # fmt: skip
         assert [job["id"] for job in call("jobs", "list", *option, "--json").json["jobs"]] == [wanted], option
     assert len(call("jobs", "list", "--state", "pending,delayed", "--json").json["jobs"]) == 2
+
+
+def test_jobs_with_a_key(call: Call, app: App) -> None:
+    @app.job(limit=Concurrency("store:{store}", 1))
+    def sync(store: int) -> None: ...
+
+    first, second = (handle.id for handle in app.enqueue_many(sync.bind(5) for _ in range(2)))
+    sync.enqueue(6)
+    found = call("jobs", "list", "--key", "store:5", "--json").json
+    assert [job["id"] for job in found["jobs"]] == [second, first]
+    blocked = call("jobs", "list", "--key", "store:5", "--state", "blocked")
+    assert second in blocked.out
+    assert first not in blocked.out
+    assert blocked.out.endswith(f"1 job in {app.store.info.address}; of the 10,000 newest with this key\n")
+
+
+def test_the_last_that_ended_first(call: Call, app: App) -> None:
+    last, first = (app.enqueue("greet", {"name": "x"}, delay=delay).id for delay in ("1h", None))
+    for one in (first, last):
+        call("jobs", "cancel", one)
+    app.enqueue("greet", {})
+    found = call("jobs", "list", "--sort", "finished", "--limit", "1", "--json").json
+    assert ([job["id"] for job in found["jobs"]], found["next"]) == ([last], last)
+    second = call("jobs", "list", "--sort", "finished", "--before", last, "--json").json
+    assert [job["id"] for job in second["jobs"]] == [first]
+    assert "of the 10,000 last of each state" in call("jobs", "list", "--sort", "finished", "--type", "greet").out
+    refused = call("jobs", "list", "--sort", "finished", "--state", "pending")
+    assert (refused.code, "leave one of them out" in refused.err) == (2, True)
+
+
+def test_what_is_no_id_says_how_one_looks_and_how_to_find_it(call: Call, app: App) -> None:
+    said = call("jobs", "show", "1").err
+    assert "one looks like 0198c0de-0000-7000-8000-000000000000; penstock jobs list shows them" in said
+    assert "uuid" not in said
 
 
 def test_the_table_never_folds_an_id_and_names_the_file(shell: Shell, app: App) -> None:

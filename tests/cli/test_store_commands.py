@@ -35,6 +35,14 @@ def test_counts_by_tenant_and_of_one(call: Call, app: App) -> None:
     assert "write acme, or acme/eu" in call("counts", "--tenant", "/").err
 
 
+def test_counts_by_capability(call: Call, app: App) -> None:
+    for capability in ("gpu", "gpu", "general"):
+        app.enqueue("greet", {}, capability=capability)
+    counted = call("counts", "--by", "capability", "--json").json
+    assert {name: states["pending"] for name, states in counted["counts"].items()} == {"general": 1, "gpu": 2}
+    assert "gpu" in call("counts", "--by", "capability").out
+
+
 def test_counts_by_state_type_and_queue(call: Call, app: App) -> None:
     app.enqueue("greet", {"name": "x"})
     app.enqueue("boom", {})

@@ -124,8 +124,8 @@ def test_wrong_words_are_usage_errors_that_name_them(shell: Shell, project: Path
 def test_start_without_an_app_says_what_is_needed(shell: Shell) -> None:
     outcome = shell.run("start")
     assert outcome.code == 2
-    assert outcome.err.startswith("error: ")
-    assert "penstock start MODULE:APP" in outcome.err
+    assert "Missing argument 'MODULE:APP'" in outcome.err
+    assert "penstock start [OPTIONS] {MODULE:APP}" in shell.run("start", "--help").out
 
 
 def test_start_runs_a_worker(shell: Shell, project: Path) -> None:

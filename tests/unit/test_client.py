@@ -54,6 +54,22 @@ def test_by_name_without_a_handler(app: App, world: World) -> None:
     assert app.enqueue("bare").read().payload == {}
 
 
+def test_a_name_like_one_that_is_declared_is_told_of_once_and_enqueued(
+    app: App, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    @app.job
+    def send_email(to: str) -> None: ...
+
+    world.register(declared={"send_invoice": Options()})
+    for name in ("snd_email", "send_invoices", "snd_email", "import_orders"):
+        assert app.enqueue(name, {}).created
+    told = [record.getMessage() for record in caplog.records]
+    assert [message.partition("; ")[2] for message in told] == [
+        "did you mean 'send_email'?",
+        "did you mean 'send_invoice'?",
+    ]
+
+
 def test_by_name_with_the_options_that_workers_declared(app: App, world: World, clock: FakeClock) -> None:
     world.register(declared={"mail": Options(queue="mail", policy=Policy(attempts=9))})
     assert app.enqueue("mail", {}).read().max_attempts == 9

@@ -22,6 +22,7 @@ class By(StrEnum):
     STATE = "state"
     TYPE = "type"
     QUEUE = "queue"
+    CAPABILITY = "capability"
     TENANT = "tenant"
 
 
@@ -35,12 +36,13 @@ def counts(
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
-    """Count the jobs by state, and by type, queue or tenant.
+    """Count the jobs by state, and by type, queue, capability or tenant.
 
     \b
     penstock counts --store sqlite:///jobs.db
     penstock counts --by type --json
     penstock counts --by tenant
+    penstock counts --by capability
     penstock counts --by queue --tenant acme --tag import
     """
     from penstock.cli.output import print_json
@@ -48,7 +50,14 @@ def counts(
     from penstock.cli.tenants import tenant_filter
     from penstock.store.params import CountJobs
 
-    wanted = CountJobs(type=type, queue=queue, **tenant_filter(tenant), tag=tag, by_tenant=by is By.TENANT)
+    wanted = CountJobs(
+        type=type,
+        queue=queue,
+        **tenant_filter(tenant),
+        tag=tag,
+        by_tenant=by is By.TENANT,
+        by_capability=by is By.CAPABILITY,
+    )
     with existing_store(store) as opened:
         found = opened.count_jobs(wanted).wait()
         address = opened.info.address

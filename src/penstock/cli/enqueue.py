@@ -73,8 +73,8 @@ def enqueue(
         capability=capability, attempts=attempts, timeout=timeout, ttl=ttl, id=job_id,
     ) | _moment(at)  # fmt: skip
     with existing_store(store) as opened:
-        handle, known = _store_job(opened, name, arguments, options)
-        _report(handle, name, known, as_json)
+        handle, types = _store_job(opened, name, arguments, options)
+        _report(handle, name, types, as_json)
 
 
 def _moment(at: str | None) -> dict[str, Any]:
@@ -83,26 +83,33 @@ def _moment(at: str | None) -> dict[str, Any]:
     return {} if at is None else {"at": parse_moment(at, "--at")}
 
 
-def _store_job(store: Store, name: str, payload: dict[str, Any], options: Any) -> tuple[JobHandle[Any], bool]:
+def _store_job(store: Store, name: str, payload: dict[str, Any], options: Any) -> tuple[JobHandle[Any], set[str]]:
     from penstock.app import App
 
     app = App(store)
     app.client.use_limits(store.read_limits().wait())
+    app.client.know(name)
     handle = app.enqueue(name, payload, **options)
-    return handle, name in app.client.types
+    return handle, set(app.client.types)
 
 
-def _report(handle: JobHandle[Any], name: str, known: bool, as_json: bool) -> None:
+def _report(handle: JobHandle[Any], name: str, types: set[str], as_json: bool) -> None:
     from penstock.cli.output import print_json
+    from penstock.client import nearest
 
+    known, near = name in types, nearest(name, types)
     if as_json:
-        print_json({"id": handle.id, "created": handle.created, "type": name, "type_known": known})
+        document = {"id": handle.id, "created": handle.created, "type": name, "type_known": known}
+        print_json(document if known else {**document, "nearest_type": near})
         return
     typer.echo(handle.id)
     if not handle.created:
         typer.echo("note: this job was stored before; nothing new was stored", err=True)
     if not known:
-        typer.echo(f"note: no worker has declared the type {name!r} in this store so far; the job waits", err=True)
+        mean = f": did you mean {near!r}? If so, penstock jobs cancel {handle.id}" if near else ""
+        typer.echo(
+            f"note: no worker has declared the type {name!r} in this store so far; the job waits{mean}", err=True
+        )
 
 
 IN_A_SHELL = 'in a shell put it in single quotes: \'{"to": "a@b.c"}\''

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from penstock.cli import flags
 from penstock.cli.guard import guarded
-from penstock.cli.options import ConfigFile
-from penstock.domain.errors import ConfigError
+from penstock.cli.options import ConfigFile, Target
 
 
 @guarded
 def start(
-    target: Annotated[
-        str | None,
-        typer.Argument(metavar="[MODULE:APP]", help="Where the App is, such as tasks:app.", show_default=False),
-    ] = None,
+    target: Target,
     concurrency: flags.Slots = None,
     process_slots: flags.ProcessSlots = None,
     worker_id: flags.WorkerId = None,
@@ -40,8 +32,6 @@ def start(
     """  # fmt: skip
     from penstock.cli.run import run
 
-    if target is None:
-        raise ConfigError("start needs to know your App: penstock start MODULE:APP, such as penstock start tasks:app")
     given = {
         "worker.concurrency": concurrency,
         "worker.process_slots": process_slots,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.config.keys import BY_NAME, GROUPS, is_unused, unknown, unused
+from penstock.config.keys import BY_NAME, GROUPS, is_unused, place_of, unknown, unused
 from penstock.domain.errors import ConfigError
 
 DEFAULT_FILE = "penstock.toml"
@@ -43,6 +43,9 @@ class File:
                     raise self._wrong(name, f"{name} is a table here; it takes one value: {BY_NAME[name].form}")
                 yield name, value
             elif isinstance(value, dict) and (value or name in GROUPS):
+                elsewhere = None if name in GROUPS else place_of(name)
+                if elsewhere is not None:
+                    raise self._wrong(name, f"[{name}] is not a table of penstock; did you mean [{elsewhere}]?")
                 yield from self._walk(name, value)
             elif name in GROUPS:
                 raise self._wrong(

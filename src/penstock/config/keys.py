@@ -158,6 +158,15 @@ BY_VARIABLE = {key.variable: key for key in KEYS}
 GROUPS = {name.rpartition(".")[0] for name in BY_NAME} - {""}
 
 
+def place_of(table: str) -> str | None:
+    """Where a table belongs that was found under a wrong one, or at the top, if there is one of its name."""
+    plain = _plain(table)
+    tables = [*sorted(GROUPS), *(key.name for key in KEYS if key.kind.table)]
+    ends = (one for one in tables if one.rpartition(".")[2] == plain.rpartition(".")[2])
+    found = next(ends, None)
+    return None if found == plain else found
+
+
 def unknown(name: str, candidates: Iterable[str]) -> str:
     """What to say of a name that is no key: the nearest that is one."""
     from difflib import get_close_matches

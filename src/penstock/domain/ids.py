@@ -12,6 +12,7 @@ from penstock.domain.errors import ConfigError
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 COUNT_MAX = 0xFFF
+EXAMPLE = "0198c0de-0000-7000-8000-000000000000"
 
 _forks = 0
 
@@ -79,11 +80,9 @@ def id_from(moment_us: int, *parts: object) -> str:
     return f"{head}-{source[:4]}-{source[4:]}"
 
 
-def check_id(job_id: str) -> str:
-    """The id in its one spelling, or an error that says how ids look."""
+def check_id(job_id: str, fix: str = "penstock jobs list shows them") -> str:
+    """The id in its one spelling, or an error that says how ids look and where they come from."""
     text = str(job_id).lower()
     if not _UUID.fullmatch(text):
-        raise ConfigError(
-            f"id={job_id!r} is not a job id: ids are UUIDs; make one of your own with uuid.uuid5(namespace, name)"
-        )
+        raise ConfigError(f"id={job_id!r} is not a job id: one looks like {EXAMPLE}; {fix}")
     return text

@@ -353,7 +353,7 @@ def _tenant(value: object, name: str) -> Tenant | None:
 def _job_id(value: object, name: str) -> str | None:
     from penstock.domain.ids import check_id
 
-    return None if value is None else check_id(str(value))
+    return None if value is None else check_id(str(value), "make one of your own with uuid.uuid5(namespace, name)")
 
 
 _CHECKS: dict[str, Any] = {

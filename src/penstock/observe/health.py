@@ -49,6 +49,7 @@ class Facts:
     lanes: Sequence[Waiting] | None = None
     pauses: Pauses = NOTHING_PAUSED
     dead: int | None = None
+    queues: int | None = None
     error: str | None = None
     late: float | None = None
 
@@ -94,12 +95,13 @@ class PausedWork(msgspec.Struct, frozen=True):
 class Details(msgspec.Struct, frozen=True, kw_only=True):
     """The figures behind the checks; None is not known. At most a hundred queues, those that wait longest first.
 
-    The oldest waiting job is one that is not paused.
+    `total_queues` is how many there are, with jobs or without. The oldest waiting job is one that is not paused.
     """
 
     ping_seconds: float | None
     durability: str | None
     active_workers: int | None
+    total_queues: int | None
     queues: list[QueueWaiting] | None
     oldest_waiting: OldestWaiting | None
     paused: list[PausedWork] | None
@@ -253,6 +255,7 @@ def _details(facts: Facts) -> Details:
         ping_seconds=facts.ping,
         durability=facts.durability,
         active_workers=None if facts.workers is None else len(takers_among(facts.workers)),
+        total_queues=facts.queues,
         queues=None if lanes is None else waiting_by_queue(lanes, facts.now_us),
         oldest_waiting=None if lanes is None else oldest_waiting(unpaused_lanes(lanes, facts.pauses), facts.now_us),
         paused=None if lanes is None else paused_work(lanes, facts.pauses, facts.now_us),

@@ -52,6 +52,7 @@ def read_facts(store: Store, clock: Clock, facts: Facts) -> None:
     facts.workers = store.list_workers().wait()
     facts.pauses = Pauses(store.list_pauses().wait())
     facts.lanes = store.count_waiting(CountWaiting(COUNTED_MAX)).wait()
+    facts.queues = store.count_queues().wait()
     facts.dead = store.list_dead(ListDead(filter=DeadFilter(), limit=1)).wait().total
     facts.durability = facts.durability or store.info.durability
 

@@ -229,7 +229,9 @@ class Store(Protocol):
         ...
 
     def list_jobs(self, params: p.ListJobs) -> Call[list[Job]]:
-        """A page of jobs, newest first by id, without gaps or repeats while others are added.
+        """A page of jobs, newest first by id, without gaps or repeats while others are added; or those that have
+        ended, the last to end first. By key, or by end and something else, it looks at no more than LOOKED_AT_MAX of
+        the newest.
 
         What workflows have planned and may still begin is among the blocked ones, here and in counts.
         """
@@ -237,6 +239,10 @@ class Store(Protocol):
 
     def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
         """How many jobs there are by type, queue and state (and tenant if asked), in one consistent view."""
+        ...
+
+    def count_queues(self) -> Call[int]:
+        """How many queues there are: all that ever had a job, or are paused."""
         ...
 
     def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:

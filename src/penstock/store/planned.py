@@ -43,6 +43,8 @@ def missing(job_id: str) -> Steps[PenstockError]:
 
 def list_planned(asked: p.ListJobs) -> Steps[list[Job]]:
     """The first of a page. To be asked before the jobs that are stored: those that begin meanwhile are among these."""
+    if asked.key is not None or asked.sort == "finished":
+        return []
     if asked.states is not None and State.BLOCKED not in asked.states:
         return []
     groups = yield from ask("planned_groups")
@@ -59,16 +61,19 @@ def page_of(stored: Sequence[Job], planned: Sequence[Job], limit: int) -> list[J
     return sorted(found.values(), key=attrgetter("id"), reverse=True)[:limit]
 
 
-def counts_of(rows: Iterable[tuple[str, str, str | int, int, str | None]], asked: p.CountJobs) -> list[p.Count]:
-    """Rows of type, queue, state, jobs and tenant, with the planned ones among those of their type."""
-    counts: Counter[tuple[str, str, State, str | None]] = Counter()
-    for type_, queue, state, jobs, org in rows:
+def counts_of(
+    rows: Iterable[tuple[str, str, str | int, int, str | None, str | None]], asked: p.CountJobs
+) -> list[p.Count]:
+    """Rows of type, queue, state, jobs, tenant and capability, with the planned ones among those of their type."""
+    counts: Counter[tuple[str, str, State, str | None, str | None]] = Counter()
+    for type_, queue, state, jobs, org, capability in rows:
         if state != PLANNED:
-            counts[type_, queue, named_state(state), org] += jobs
+            counts[type_, queue, named_state(state), org, capability if asked.by_capability else None] += jobs
         elif _matches(asked, spec := _spec(type_)):
             tenant = None if asked == p.ALL_JOBS or spec.tenant is None else spec.tenant.org
-            counts[spec.type, spec.queue, State.BLOCKED, tenant] += jobs
-    return [p.Count(type_, queue, state, jobs, org) for (type_, queue, state, org), jobs in counts.items()]
+            kind = spec.capability if asked.by_capability else None
+            counts[spec.type, spec.queue, State.BLOCKED, tenant, kind] += jobs
+    return [p.Count(type_, queue, state, jobs, *more) for (type_, queue, state, *more), jobs in counts.items()]
 
 
 def _matches(asked: p.JobFilter, spec: p.JobSpec) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,30 @@ from penstock.config.load import load
 from penstock.domain.errors import ConfigError
 
 Toml = Callable[[str], Path]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[worker.rate_limits]\nstripe = { requests = 5, per = "second" }', "[worker.rate_limits] is not a table"),
+        ("[worker.rate_limits.stripe]\nrequests = 5", "did you mean [rate_limits]?"),
+        ("[worker.concurrency_limits]\nstore = 5", "did you mean [concurrency_limits]?"),
+        ("[queue.tenant_weights]\nacme = 5", "did you mean [tenant_weights]?"),
+        ('[worker.schedules.nightly]\ncron = "0 0 * * *"', "did you mean [schedules]?"),
+        ('[coordinator.worker]\nid = "x"', "did you mean [worker]?"),
+        ('coordinator.worker.id = "x"', "did you mean [worker]?"),
+        ('[worker.retention]\ndead = "1h"', "did you mean [retention]?"),
+        ("[resources]\ncpu = 1", "did you mean [worker.resources]?"),
+        ("[worker.resources.health]\nmin_workers = 1", "did you mean [health]?"),
+        ("[worker]\nrate_limits = 5", "did you mean rate_limits?"),
+        ('[worker]\nlevel = "info"', "did you mean log.level?"),
+        ('poll_interval = "1s"', "did you mean worker.poll_interval?"),
+    ],
+)
+def test_what_is_in_the_wrong_table_is_shown_the_right_one(toml: Toml, text: str, words: str) -> None:
+    toml(text)
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        load()
 
 
 @pytest.mark.parametrize(

@@ -78,5 +78,7 @@ def test_one_spelling(text: str) -> None:
     "text", ["", "7", "01ba60d338007000 89c8e1155c9a571b", "x" * 36, "01ba60d3-3800-7000-89c8-e1155c9a571b\n"]
 )
 def test_what_is_not_an_id(text: str) -> None:
-    with pytest.raises(ConfigError, match="uuid5"):
+    with pytest.raises(
+        ConfigError, match=r"is not a job id: one looks like 0198c0de-.*; penstock jobs list shows them"
+    ):
         check_id(text)

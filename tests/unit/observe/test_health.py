@@ -221,6 +221,11 @@ def test_the_list_of_queues_is_bounded() -> None:
     assert (len(queues), queues[0].queue) == (QUEUES_MAX, f"q{QUEUES_MAX + 49}")
 
 
+def test_the_number_of_queues_is_not() -> None:
+    assert judge(replace(WELL, queues=12_345), Limits()).details.total_queues == 12_345
+    assert judge(WELL, Limits()).details.total_queues is None
+
+
 # What is paused
 
 MAIL = Pause("queue", "mail", START_US - 7_200_000_000, "ann", "the provider is down")

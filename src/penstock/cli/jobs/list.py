@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,11 +10,18 @@ import typer
 from penstock.cli.complete import states
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, QueueFilter, StoreUrl, TagFilter, TenantFilter, TypeFilter
+from penstock.domain.errors import ConfigError
 
 if TYPE_CHECKING:
     from penstock.domain.job import Job, Progress, State
+    from penstock.store.params import ListJobs
 
 LIMIT_MAX = 10_000
+
+
+class Sort(StrEnum):
+    CREATED = "created"
+    FINISHED = "finished"
 
 
 @guarded
@@ -35,6 +43,13 @@ def list_jobs(
         str | None,
         typer.Option("--parent", metavar="ID", help="Only jobs of this job or workflow."),
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="KEY", help="Only jobs with this key of a limit, or that hold it as unique key."),
+    ] = None,
+    sort: Annotated[
+        Sort, typer.Option("--sort", help="The newest first, or of those that ended the last to end.")
+    ] = Sort.CREATED,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=LIMIT_MAX, help="Jobs a page.")] = 20,
     before: Annotated[
         str | None, typer.Option("--before", metavar="ID", help="The next page: the last id of the one before.")
@@ -42,13 +57,15 @@ def list_jobs(
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
-    """List jobs, newest first.
+    """List jobs, newest first; or the last that ended.
 
     \b
     penstock jobs list --store sqlite:///jobs.db
     penstock jobs list --state running,pending --type send_email
     penstock jobs list --state failed --json
     penstock jobs list --tenant acme/eu --tag import
+    penstock jobs list --key store:5 --state blocked
+    penstock jobs list --sort finished --state dead,completed
     """
     from penstock.cli.output import print_json
     from penstock.cli.storage import existing_store
@@ -57,7 +74,9 @@ def list_jobs(
     from penstock.store.params import ListJobs
 
     wanted = ListJobs(
-        states=_states(state),
+        states=_states(state, sort),
+        key=key,
+        sort=sort.value,
         type=type,
         queue=queue,
         **tenant_filter(tenant),
@@ -73,18 +92,34 @@ def list_jobs(
     if as_json:
         print_json({"jobs": page, "next": page[-1].id if more else None, "store": address})
     else:
-        _show(page, more, address)
+        _show(page, more, address, _told(wanted))
 
 
-def _states(words: str | None) -> frozenset[State] | None:
-    from penstock.domain.job import states_named
+def _states(words: str | None, sort: Sort) -> frozenset[State] | None:
+    from penstock.domain.job import FINAL, states_named
 
     if words is None:
         return None
-    return frozenset().union(*(states_named(word.strip().lower()) for word in words.split(",")))
+    found: frozenset[State] = frozenset().union(*(states_named(word.strip().lower()) for word in words.split(",")))
+    if sort is Sort.FINISHED and not found & FINAL:
+        raise ConfigError(
+            f"--sort finished lists jobs that have ended, and those of --state {words} have not: leave one of them out"
+        )
+    return found
 
 
-def _show(page: list[Job], more: bool, address: str) -> None:
+def _told(wanted: ListJobs) -> str:
+    """How far was looked, where that is not all."""
+    from penstock.store.params.operating import LOOKED_AT_MAX
+
+    if wanted.looks_at < LOOKED_AT_MAX:
+        return ""
+    if wanted.key is not None:
+        return f"of the {LOOKED_AT_MAX:,} newest with this key"
+    return f"of the {LOOKED_AT_MAX:,} last of each state" if wanted.sort == "finished" else ""
+
+
+def _show(page: list[Job], more: bool, address: str, told: str) -> None:
     from penstock.cli.output import age, plural, show, state_text, table, text
 
     made = table("id", "type", "state", "queue", "try", "created", "note")
@@ -95,7 +130,8 @@ def _show(page: list[Job], more: bool, address: str) -> None:
         )  # fmt: skip
     if page:
         show(made)
-    show(f"{plural(len(page), 'job')} in {address}" + (f"; older ones: --before {page[-1].id}" if more else ""))
+    next_page = f"older ones: --before {page[-1].id}" if more else ""
+    show("; ".join(filter(None, [f"{plural(len(page), 'job')} in {address}", told, next_page])))
 
 
 def note(job: Job) -> str:

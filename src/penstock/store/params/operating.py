@@ -39,31 +39,52 @@ class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None = None
 
 
+Sort = Literal["created", "finished"]
+
+LOOKED_AT_MAX = 10_000
+"""Of jobs that are asked for by a key, or by their end and something else, no more of the newest are looked at."""
+
+
 class ListJobs(JobFilter, frozen=True, kw_only=True):
-    """Jobs, newest first. `before` is the id of the last job of the page before."""
+    """Jobs, newest first, or with `sort` those that have ended, the last to end first. `before` is the id of the last
+    job of the page before. `key`: those with this key of a limit, and the one that holds it as unique key; not those
+    that a workflow has only planned.
+    """
 
     states: frozenset[State] | None = None
+    key: str | None = None
+    sort: Sort = "created"
     before: str | None = None
     limit: int = 20
 
+    @property
+    def looks_at(self) -> int:
+        """How many of those with the key, or that ended in a state, are looked at."""
+        narrowed = any(getattr(self, name) is not None for name in ("key", *JobFilter.__struct_fields__))
+        return LOOKED_AT_MAX if narrowed else self.limit
+
 
 class CountJobs(JobFilter, frozen=True, kw_only=True):
-    """How many there are. With a filter or `by_tenant` every job is looked at; otherwise the pointers are enough."""
+    """How many there are. With a filter, or by tenant or capability, every job is looked at; otherwise the pointers are
+    enough.
+    """
 
     by_tenant: bool = False
+    by_capability: bool = False
 
 
 ALL_JOBS = CountJobs()
 
 
 class Count(msgspec.Struct, frozen=True):
-    """`tenant` is told only where it was asked for."""
+    """`tenant` and `capability` are told only where they were asked for."""
 
     type: str
     queue: str
     state: State
     jobs: int
     tenant: str | None = None
+    capability: str | None = None
 
 
 class CountWaiting(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from penstock.domain.job import FINAL, Job, State, StateCode, Transition
 from penstock.domain.options import Options, Resources, Tenant
 from penstock.store import params as p
 from penstock.store.planned import counts_of, list_planned, page_of, read_planned
+from penstock.store.postgres import pages
 from penstock.store.postgres.statements import DEFAULT_SCHEMA, sql
 from penstock.store.postgres.steps import Rows, Steps, run, run_text, value
 from penstock.store.postgres.workflows import carry_out
@@ -76,6 +77,11 @@ def list_jobs(params: p.ListJobs) -> Steps[list[Job]]:
     parts, bindings = _filters(params)
     if params.before is not None:
         bindings["before"] = check_id(params.before)
+    if params.key is not None or params.sort == "finished":
+        page, order = pages.page_of(params, parts)
+        bindings |= {"key": params.key, "looked": params.looks_at, "limit": params.limit}
+        bindings["states"] = pages.codes_of(params.states)
+        return (yield from _read_jobs(page, order, bindings))[0]
     planned = yield from carry_out(list_planned(params))
     sources: list[str] = [_ANY_STATE]
     if params.states is not None:
@@ -182,8 +188,15 @@ def count_jobs(params: p.CountJobs) -> Steps[list[p.Count]]:
         parts, bindings = _filters(params)
         text = sql("count_jobs_of", DEFAULT_SCHEMA).format(where=" AND ".join(parts) or "true")
         rows = yield from run_text("count_jobs_of", text, **bindings)
-    counted = ((type_, queue, code or state, jobs, *(org or [None])) for type_, queue, state, code, jobs, *org in rows)
+    counted = (
+        (type_, queue, code or state, jobs, *(more or (None, None))) for type_, queue, state, code, jobs, *more in rows
+    )
     return counts_of(counted, params)
+
+
+def count_queues() -> Steps[int]:
+    counted: int = yield from value("count_queues")
+    return counted
 
 
 def count_waiting(params: p.CountWaiting) -> Steps[list[p.Waiting]]:

@@ -268,6 +268,9 @@ class PostgresStore:
     def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
         return self._read(lambda: read.count_jobs(params))
 
+    def count_queues(self) -> Call[int]:
+        return self._read(read.count_queues)
+
     def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:
         return self._read(lambda: read.count_waiting(params))
 

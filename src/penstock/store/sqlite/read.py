@@ -13,6 +13,7 @@ from penstock.domain.options import Options, Tenant
 from penstock.store import params as p
 from penstock.store.planned import counts_of, list_planned, page_of, read_planned
 from penstock.store.rows import JobColumns, make_job, make_options, make_transition, make_waiting
+from penstock.store.sqlite import pages
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import fetch
 from penstock.store.sqlite.workflows import look
@@ -56,7 +57,12 @@ def read_job(db: apsw.Connection, now: int, job_id: str) -> Job | None:
 def list_jobs(db: apsw.Connection, now: int, params: p.ListJobs) -> list[Job]:
     planned = look(db, now, list_planned(params))
     parts, bindings = _common(params)
-    if params.before is not None:
+    order = _NEWEST_FIRST
+    if params.key is not None or params.sort == "finished":
+        found, order = pages.page_of(params)
+        parts.append(found)
+        bindings |= {"key": params.key, "looked": params.looks_at, "before": params.before}
+    elif params.before is not None:
         parts.append("job.id < :before")
         bindings["before"] = params.before
     if params.states is not None:
@@ -65,8 +71,8 @@ def list_jobs(db: apsw.Connection, now: int, params: p.ListJobs) -> list[Job]:
         parts.append(
             "(" + " OR ".join([*tests, *([f"job.seq IN ({few})"] if few else [])]) + ")" if params.states else "false"
         )
-    stored = _jobs(db, now, " AND ".join(parts) or "true", _NEWEST_FIRST, bindings, limit=params.limit)
-    return page_of(stored, planned, params.limit)
+    stored = _jobs(db, now, " AND ".join(parts) or "true", order, bindings, limit=params.limit)
+    return page_of(stored, planned, params.limit) if planned else stored
 
 
 def list_dead(db: apsw.Connection, now: int, params: p.ListDead) -> p.DeadPage:
@@ -118,11 +124,16 @@ def _job(row: tuple[Any, ...], now: int) -> Job:
 
 def count_jobs(db: apsw.Connection, now: int, params: p.CountJobs) -> list[p.Count]:
     if params == p.ALL_JOBS:
-        rows = [(*row, None) for row in fetch(db, sql("count_jobs"), {"now": now})]
+        rows = [(*row, None, None) for row in fetch(db, sql("count_jobs"), {"now": now})]
     else:
         parts, bindings = _common(params)
         rows = fetch(db, sql("count_jobs_of").format(where=" AND ".join(parts) or "true"), {**bindings, "now": now})
     return counts_of(rows, params)
+
+
+def count_queues(db: apsw.Connection) -> int:
+    counted: int = db.execute(sql("count_queues")).get
+    return counted
 
 
 def count_waiting(db: apsw.Connection, now: int, params: p.CountWaiting) -> list[p.Waiting]:

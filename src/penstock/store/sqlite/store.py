@@ -244,6 +244,9 @@ class SqliteStore:
     def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
         return self._read(lambda db, now: read.count_jobs(db, now, params))
 
+    def count_queues(self) -> Call[int]:
+        return self._read(lambda db, now: read.count_queues(db))
+
     def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:
         return self._read(lambda db, now: read.count_waiting(db, now, params))
 

@@ -11,16 +11,16 @@ FROM (
             WHEN job.due_at > penstock.moment(%(now)s::bigint) THEN 'scheduled'
             ELSE 'pending'
         END AS state,
-        outcome.state AS code, count(*), job.org
+        outcome.state AS code, count(*), job.org, lane.capability
     FROM penstock.job
     JOIN penstock.lane ON lane.lane = job.lane
     LEFT JOIN penstock.lease ON lease.id = job.id
     LEFT JOIN penstock.outcome ON outcome.id = job.id
     LEFT JOIN penstock.parked ON parked.id = job.id
     WHERE {where}
-    GROUP BY lane.type, lane.queue, 3, 4, job.org
+    GROUP BY lane.type, lane.queue, 3, 4, job.org, lane.capability
     UNION ALL
-    SELECT (step.specs::json -> planned.spec)::text, NULL, 'planned', NULL, planned.jobs, NULL
+    SELECT (step.specs::json -> planned.spec)::text, NULL, 'planned', NULL, planned.jobs, NULL, NULL
     FROM (
         SELECT member.workflow, member.step, member.spec, count(*) AS jobs
         FROM penstock.workflow
@@ -30,4 +30,4 @@ FROM (
     ) AS planned
     JOIN penstock.step ON step.workflow = planned.workflow AND step.step = planned.step
 ) AS counted
-ORDER BY type COLLATE "C", queue COLLATE "C", org COLLATE "C" NULLS FIRST, state, code
+ORDER BY type COLLATE "C", queue COLLATE "C", org COLLATE "C" NULLS FIRST, state, code, capability COLLATE "C"

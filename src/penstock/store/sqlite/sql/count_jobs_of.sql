@@ -9,16 +9,17 @@ SELECT
         ELSE iif(job.due_at > :now, 'scheduled', 'pending')
     END AS state,
     count(*),
-    job.tenant ->> 'org' AS org
+    job.tenant ->> 'org' AS org,
+    lane.capability
 FROM penstock_job AS job
 JOIN penstock_lane AS lane ON lane.lane = job.lane
 LEFT JOIN penstock_lease AS lease ON lease.seq = job.seq
 LEFT JOIN penstock_outcome AS outcome ON outcome.seq = job.seq
 LEFT JOIN penstock_parked AS parked ON parked.seq = job.seq
 WHERE {where}
-GROUP BY lane.type, lane.queue, 3, 5
+GROUP BY lane.type, lane.queue, 3, 5, lane.capability
 UNION ALL
-SELECT step.specs -> planned.spec, NULL, 'planned', planned.jobs, NULL
+SELECT step.specs -> planned.spec, NULL, 'planned', planned.jobs, NULL, NULL
 FROM (
     SELECT member.workflow, member.step, member.spec, count(*) AS jobs
     FROM penstock_workflow AS workflow
@@ -27,4 +28,4 @@ FROM (
     GROUP BY 1, 2, 3
 ) AS planned
 JOIN penstock_step AS step ON step.workflow = planned.workflow AND step.step = planned.step
-ORDER BY 1, 2, 5, 3
+ORDER BY 1, 2, 5, 3, 6

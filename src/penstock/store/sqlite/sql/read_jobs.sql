@@ -1,4 +1,4 @@
--- A job with wherever its pointer is. {where}, {order} are filled in by read.py from fixed texts.
+-- A job with wherever its pointer is. The condition and the order are filled in by read.py from fixed texts.
 SELECT
     job.id, lane.type, lane.queue, lane.capability, job.payload, job.priority, job.tenant, job.tags,
     job.unique_key, coalesce(outcome.attempt, lease.attempt, job.attempt), job.policy, job.crashes, job.created_at,
