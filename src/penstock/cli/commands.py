@@ -17,7 +17,7 @@ COMMANDS = {
     "jobs": ("penstock.cli.jobs", "jobs", "Look at jobs, follow them, cancel them, retry them."),
     "workflows": ("penstock.cli.workflows", "workflows", "Graphs of jobs: list, show as a tree, cancel, retry."),
     "dead": ("penstock.cli.dead", "dead", "Dead letters: jobs that will not be tried again by themselves."),
-    "counts": ("penstock.cli.counts", "counts", "Count the jobs by state, and by type, queue, capability or tenant."),
+    "counts": ("penstock.cli.counts", "counts", "Count the jobs by state, type, queue, capability or tenant."),
     "queues": ("penstock.cli.queues", "queues", "List the queues, pause, resume and drain them."),
     "workers": ("penstock.cli.workers", "workers", "List the workers, drain and resize them."),
     "schedules": ("penstock.cli.schedules", "schedules", "List schedules, add, pause, change, remove and run them."),

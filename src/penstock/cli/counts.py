@@ -36,7 +36,7 @@ def counts(
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
-    """Count the jobs by state, and by type, queue, capability or tenant.
+    """Count the jobs by state, type, queue, capability or tenant.
 
     \b
     penstock counts --store sqlite:///jobs.db
