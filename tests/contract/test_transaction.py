@@ -12,6 +12,7 @@ import pytest
 
 from penstock.domain.errors import PenstockError, UsageError
 from penstock.domain.job import Event, State
+from penstock.domain.options import Unique
 from penstock.store.contract import Transaction
 from penstock.store.params import CancelJob, Claim, Completed, Enqueued, EnqueueJobs, FinishJobs, NewJob
 from tests.contract.conftest import CarryOut, OpenAgain
@@ -327,3 +328,29 @@ def test_the_transaction_of_a_finish_is_checked_like_that_of_an_enqueue(world: W
         pass
     with pytest.raises(UsageError, match="has ended"):
         world.store.finish_jobs(finish_in(tx, claim)).wait()
+
+
+def test_a_savepoint_of_the_callers_takes_back_the_first_job_of_a_type(
+    world: World, open_again: OpenAgain, session: int
+) -> None:
+    lost, other_type, kept = (world.new_job(type=name) for name in ("invoice", "refund", "invoice"))
+    with world.store.transaction() as tx:
+        tx.execute("SAVEPOINT mine")
+        enqueue_in(world, tx, lost)
+        tx.execute("ROLLBACK TO SAVEPOINT mine")
+    open_again().enqueue(other_type)
+    world.enqueue(kept)
+    assert world.find(lost.id) is None
+    assert [world.read(job.id).type for job in (other_type, kept)] == ["refund", "invoice"]
+    assert [claim.id for claim in world.claim(session, types=("invoice",))] == [kept.id]
+    assert [claim.id for claim in world.claim(session, types=("refund",))] == [other_type.id]
+
+
+def test_a_savepoint_of_the_callers_takes_back_a_unique_key(world: World, session: int) -> None:
+    with world.store.transaction() as tx:
+        tx.execute("SAVEPOINT mine")
+        enqueue_in(world, tx, world.new_job(unique=Unique("key")))
+        tx.execute("ROLLBACK TO SAVEPOINT mine")
+    kept = world.new_job(unique=Unique("key"))
+    assert world.enqueue(kept) == [Enqueued(kept.id, True)]
+    assert [claim.id for claim in world.claim(session)] == [kept.id]

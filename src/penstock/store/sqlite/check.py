@@ -15,8 +15,10 @@ from penstock.store.params import Finding
 from penstock.store.sqlite import connection
 from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.place import check_place, migrate_command, missing
+from penstock.store.sqlite.statements import sql
 
 QUICK_BYTES_MAX = 64 * 1024 * 1024
+RESTORE = "stop everything that uses it, keep a copy of the file with its -wal, and restore a backup"
 WAL_BYTES_WARN = 4 * connection.WAL_BYTES_KEPT
 
 
@@ -80,9 +82,12 @@ def _loaded_objects() -> set[str]:
 def _database(path: str, durability: str, vfs: str | None, deep: bool) -> Iterator[Finding]:
     try:
         with connection.reading(path, vfs) as db:
-            yield _schema(db, path)
+            schema = _schema(db, path)
+            yield schema
             yield _durability(db, durability)
             yield _integrity(db, path, deep)
+            if deep and schema.level == "ok":
+                yield _lanes(db, path)
     except apsw.Error as error:
         yield Finding.from_error("store", translate(error, path))
     except StoreError as error:
@@ -124,8 +129,25 @@ def _integrity(db: apsw.Connection, path: str, deep: bool) -> Finding:
         return Finding("integrity", "ok", "every page checked" if deep else "quick check passed")
     return Finding(
         "integrity", "error", f"{path} is damaged: {' '.join(str(answer).split())}",
-        "stop everything that uses it, keep a copy of the file with its -wal, and restore a backup",
+        RESTORE,
     )  # fmt: skip
+
+
+def _lanes(db: apsw.Connection, path: str) -> Finding:
+    """Whether every job is what its row says, and where its row says."""
+    lost, job_id = db.execute(sql("lost_lanes")).get
+    if lost:
+        return Finding(
+            "jobs", "error", f"{lost} of the jobs in {path}, first {job_id}, have no type any more: nobody can read or "
+            "run them", RESTORE,
+        )  # fmt: skip
+    strays, first = db.execute(sql("stray_pointers")).get
+    if strays:
+        return Finding(
+            "jobs", "error", f"{strays} entries of waiting jobs in {path}, first {first}, lead to no job or to one of "
+            "another type or queue", RESTORE,
+        )  # fmt: skip
+    return Finding("jobs", "ok", "every job has its type, and every waiting one is where it should be")
 
 
 def _log_size(log: str) -> Finding:

@@ -9,6 +9,7 @@ from penstock.domain.job import StateCode
 from penstock.store.endings import refuse_claim
 from penstock.store.gating import any_limited, rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
+from penstock.store.sqlite.errors import no_lane
 from penstock.store.sqlite.fit import lease_jobs
 from penstock.store.sqlite.gates import admit
 from penstock.store.sqlite.lines import leave_line
@@ -24,7 +25,7 @@ _decode = msgspec.json.Decoder(list[Claim]).decode
 
 
 def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
-    [(status, next_due_at, next_expiry, last_lane, token, orders, wake_at)] = tx.run(
+    [(status, next_due_at, next_expiry, last_lane, stamp, token, orders, wake_at)] = tx.run(
         "before_claim", session=claim.session
     )
     if status not in ("active", "draining"):
@@ -37,7 +38,7 @@ def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
         expire_overdue(tx)
     if wake_at is not None and wake_at <= tx.now:
         wake_at = open_gates(tx)
-    lanes = tx.lanes.eligible(tx, claim, last_lane, orders)
+    lanes = tx.lanes.eligible(tx, claim, (last_lane, stamp), orders)
     jobs = _lease(tx, claim, lanes, token)
     if any_limited(jobs):
         jobs = _admitted(tx, claim, lanes, jobs)
@@ -73,6 +74,9 @@ def _read_claims(tx: Tx, token: int) -> list[Claim]:
     """The claimed jobs as one document; one by one if their payloads together are too big for that."""
     try:
         return _decode(tx.value("read_claims", after=token, upto=MAX_TOKEN))
+    except msgspec.ValidationError:
+        [(job_id,), *_] = tx.run("claims_without_lane", token=token)
+        raise no_lane(job_id) from None
     except apsw.TooBigError:
         tokens = tx.array("tokens_after", token=token)
         return [claim for one in tokens for claim in _decode(tx.value("read_claims", after=one - 1, upto=one))]

@@ -50,6 +50,7 @@ def connect(path: str, synchronous: Synchronous = "full", vfs: str | None = None
         db = apsw.Connection(path, vfs=vfs)
         db.set_busy_handler(_LockWait())
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # Or a statement is planned again whenever its limit is bound.
+        keep_log(db, True)
         mode = _enter_wal(db)
         db.execute(
             f"PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = {WAL_CHECKPOINT_PAGES};"
@@ -116,6 +117,15 @@ def file_identity(path: str) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino
+
+
+def keep_log(db: apsw.Connection, keep: bool) -> None:
+    """Whether the last to close leaves the log, or moves what is in it into the file and deletes it by its name.
+
+    The latter is for those who know that both are still theirs: into a backup that was copied over the file it would
+    write pages of another past.
+    """
+    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(keep))
 
 
 def leak(db: apsw.Connection) -> None:

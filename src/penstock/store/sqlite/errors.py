@@ -15,6 +15,14 @@ def translate(error: apsw.Error, path: str) -> errors.StoreError:
     return kind(f"{path}: {advice.format(error=error, seconds=BUSY_SECONDS)}")
 
 
+def no_lane(job_id: str) -> errors.StoreError:
+    """Its type and queue are gone: it can neither be read nor run."""
+    return errors.NotAStore(
+        f"the job {job_id} names a lane that does not exist, so its type is not known: the store is damaged; "
+        "`penstock doctor --deep` says how many there are"
+    )
+
+
 _KINDS: dict[type[apsw.Error], tuple[type[errors.StoreError], str]] = {
     apsw.BusyError: (
         errors.StoreBusy,

@@ -46,7 +46,9 @@ class OpenFile:
         self._bells = Bells()
         self._ports: list[int] = []
         self._ports_at = 0
+        self._log = self.db.filename_wal
         self._identity = connection.file_identity(path)
+        self._log_identity = connection.file_identity(self._log)
         self._inherited: list[apsw.Connection] = [self.db, self.reader]
 
     def check_process(self) -> None:
@@ -67,6 +69,11 @@ class OpenFile:
         if connection.file_identity(self.path) != self._identity:
             raise StoreGone(
                 f"{self.path}: the file was deleted or replaced while it was open; put it back, or restart this process"
+            )
+        if connection.file_identity(self._log) != self._log_identity:  # It stays for as long as anybody uses the store.
+            raise StoreGone(
+                f"{self.path}: its log {self._log} was deleted or replaced while the store was open; stop everything "
+                "that uses the store, and restore a backup unless you have just done so: the newest jobs were in it"
             )
 
     def connect(self) -> apsw.Connection:
@@ -139,12 +146,21 @@ class OpenFile:
             connection.leak(db)
         self._turn.abandon()
 
+    def _is_there(self) -> bool:
+        try:
+            self.check_file()
+        except StoreGone:
+            return False
+        return True
+
     def close(self) -> None:
         if self._bells.owed:
             self._bells.ring_owed()
         self._bells.close()
+        keep_log = not self._is_there()
         with self.reader_lock:  # A read may be under way in another thread.
             for db in list(self._inherited):
+                connection.keep_log(db, keep_log)
                 self.disconnect(db)
         self._turn.close()
 

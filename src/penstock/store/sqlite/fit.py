@@ -6,14 +6,19 @@ Leases of what does not fit are taken back in the same transaction, before anybo
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Needs, Room
 from penstock.store.endings import AVOID_US
 from penstock.store.params import ClaimJobs
+from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Eligible, Tx, as_json
 
+TOKENS_BEHIND_US = 100_000
+"""Tokens follow the clock, no further behind than this: those that were given out in a past which a restored backup has
+undone, and which a worker may still hold, are not given out again."""
 PASSED_OVER_US = int(PASSED_OVER_SECONDS_MAX * MICROSECONDS)
 
 
@@ -21,14 +26,23 @@ def lease_jobs(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> bool:
     """Lease up to the limit, with tokens above this one. False when there was nothing."""
     if lanes.scarce:
         return _lease_what_fits(tx, claim, lanes, token)
-    if not _lease(tx, claim.session, lanes.all, claim.limit):
+    if not _lease(tx, claim.session, lanes.all, claim.limit, token):
         return False
     tx.change("unready_leased_jobs", token=token)
     return True
 
 
-def _lease(tx: Tx, session: int, lanes: str, limit: int) -> int:
-    return tx.change("lease_jobs", lanes=lanes, limit=limit, session=session, now=tx.now, fair=tx.now - AVOID_US)
+def _lease(tx: Tx, session: int, lanes: str, limit: int, token: int) -> int:
+    behind = token < tx.now - TOKENS_BEHIND_US
+    given = {"lanes": lanes, "limit": limit, "session": session, "now": tx.now, "fair": tx.now - AVOID_US}
+    tx.db.execute(_lease_statement(behind), given)
+    return tx.db.changes()
+
+
+@cache
+def _lease_statement(behind: bool) -> str:
+    """Numbering by hand costs something for each job, so the next ones are as the table numbers them, for a while."""
+    return sql("lease_jobs").format(token=":now + row_number() OVER ()" if behind else "NULL")
 
 
 def _lease_what_fits(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> bool:
@@ -38,7 +52,7 @@ def _lease_what_fits(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> b
     while left > 0:
         scarce = {lane: needs for lane, needs in scarce.items() if room.fits(needs)}
         _hold_for_those_passed_over(tx, room, lanes, scarce)
-        if not _lease(tx, claim.session, as_json([*lanes.plain, *scarce]), left):
+        if not _lease(tx, claim.session, as_json([*lanes.plain, *scarce]), left, token):
             break
         leased = tx.run("leased_after", token=token)
         refused = [row for row in leased if not _fits(row, room, lanes.scarce, tx.now - PASSED_OVER_US)]

@@ -14,6 +14,7 @@ from penstock.store import params as p
 from penstock.store.planned import counts_of, list_planned, page_of, read_planned
 from penstock.store.rows import JobColumns, make_job, make_options, make_transition, make_waiting
 from penstock.store.sqlite import pages
+from penstock.store.sqlite.errors import no_lane
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import fetch
 from penstock.store.sqlite.workflows import look
@@ -116,6 +117,8 @@ def _jobs(
 
 def _job(row: tuple[Any, ...], now: int) -> Job:
     columns = JobColumns(*row)
+    if columns.type is None:  # The lane is missing, which must never be.
+        raise no_lane(columns.id)
     tenant, tags = row[_TENANT], row[_TAGS]
     return make_job(
         columns._replace(tenant=_tenant(tenant) if tenant else None, tags=_tags(tags) if tags else None), now

@@ -29,7 +29,7 @@ class SqliteTransaction:
 
     def execute(self, sql: str, bindings: Sequence[object] | dict[str, object] = ()) -> list[tuple[object, ...]]:
         """Run a statement of yours and return its rows."""
-        rows: list[tuple[object, ...]] = self.carry_out(lambda tx: tx.db.execute(sql, bindings).fetchall())
+        rows: list[tuple[object, ...]] = self.carry_out(lambda tx: _run(tx, sql, bindings))
         return rows
 
     def carry_out(self, operation: Callable[[Tx], Any]) -> Any:
@@ -47,6 +47,11 @@ class SqliteTransaction:
 
     def end(self) -> None:
         self._tx = None
+
+
+def _run(tx: Tx, sql: str, bindings: Sequence[object] | dict[str, object]) -> list[Any]:
+    tx.sure = False  # It may undo what was done here before, by a savepoint.
+    return tx.db.execute(sql, bindings).fetchall()
 
 
 def _whole(tx: Tx, operation: Callable[[Tx], Any]) -> Any:

@@ -18,6 +18,11 @@ from penstock.store.rows import read_resources
 from penstock.store.sqlite.statements import sql
 from penstock.store.turns import Kind, kind_of
 
+LastLane = tuple[int, int | None]
+"""The number and the stamp of the last lane."""
+
+NO_LANE: LastLane = (0, None)
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -32,47 +37,55 @@ def fetch(db: apsw.Connection, text: str, bindings: dict[str, Any]) -> list[Any]
 
 
 class Lanes:
-    """The interned routes and what is paused, cached. Routes are only ever added; a rollback empties the cache.
+    """The interned routes and what is paused, cached over transactions.
+
+    Lanes are only ever added, and each has a stamp that no other ever had: if the last one that is known is still
+    there with its stamp, all of them are. If not, what they were learned from was undone, by a rollback to a savepoint
+    or by the restore of a backup, and the cache is emptied. What is paused is known by a number of the same kind.
+    Every transaction asks before it relies on the cache, and again after statements of a caller's own.
 
     `turns` says which tenants were served last.
     """
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str, str, str], int] = {}
-        self._known = 0
+        self._last: LastLane = NO_LANE
         self._eligible: dict[tuple[object, ...], Eligible] = {}
-        self._orders = -1
+        self._orders: int | None = None
         self._pauses = Pauses()
         self.turns = Turns()
 
     def clear(self) -> None:
-        self._orders = -1
+        self._orders = None
         self._ids.clear()
         self._eligible.clear()
-        self._known = 0
+        self._last = NO_LANE
 
     def find(self, tx: Tx, type: str, queue: str, capability: str, resources: Resources) -> int:
         """The lane of a route, made if it is new."""
+        self._check(tx)
         route = (type, queue, capability, resource_text(resources))
         lane = self._ids.get(route)
         if lane is None:
             self._refresh(tx)
             lane = self._ids.get(route)
         if lane is None:
-            tx.run("insert_lane", type=type, queue=queue, capability=capability, resources=route[3])
-            lane = self._ids[route] = self._known = tx.db.last_insert_rowid()
+            [self._last] = tx.run("insert_lane", type=type, queue=queue, capability=capability, resources=route[3])
+            lane = self._ids[route] = self._last[0]
         return lane
 
-    def eligible(self, tx: Tx, claim: ClaimJobs, last_lane: int, orders: int) -> Eligible:
-        """The lanes that a claim may take from. `orders` says whether what is paused has changed."""
+    def eligible(self, tx: Tx, claim: ClaimJobs, last: LastLane, orders: int) -> Eligible:
+        """The lanes that a claim may take from. `last` and `orders` are as they are stored now."""
+        if last != self._last:
+            self._check(tx)
+            self._refresh(tx)
+        tx.sure = True
         if orders != self._orders:
             self._orders, self._pauses = orders, Pauses(Pause(*row) for row in tx.run("read_pauses"))
             self._eligible.clear()
         key = (claim.types, claim.queues, claim.capabilities, claim.resources, tuple(cap.names for cap in claim.caps))
-        if last_lane != self._known:
-            self._refresh(tx)
         found = self._eligible.get(key)
-        if found is None or found.known != self._known:
+        if found is None or found.known != self._last:
             if len(self._eligible) > 64:
                 self._eligible.clear()
             found = self._eligible[key] = self._find_eligible(claim)
@@ -87,14 +100,22 @@ class Lanes:
         for lane, route in lanes.items():
             alike.setdefault(kind_of(route.queue, scarce.get(lane)), []).append(lane)
         counted = frozenset(kind_of(route.queue, route) for route in scarce.values())
-        return Eligible(self._known, as_json(list(lanes)), plain, scarce, alike, counted)
+        return Eligible(self._last, as_json(list(lanes)), plain, scarce, alike, counted)
 
     def _may_take(self, claim: ClaimJobs, route: _Lane) -> bool:
         return not self._pauses.holding_names(route.type, route.queue) and not why_not(claim, route)
 
+    def _check(self, tx: Tx) -> None:
+        """Forget the lanes if they are not those of this transaction."""
+        if not tx.sure:
+            lane, stamp = self._last
+            if lane and tx.value("stamp_of_lane", lane=lane) != stamp:
+                self.clear()
+            tx.sure = True
+
     def _refresh(self, tx: Tx) -> None:
-        for row in tx.run("read_lanes", known=self._known):
-            self._known, self._ids[row[1:]] = row[0], row[0]
+        for row in tx.run("read_lanes", known=self._last[0]):
+            self._last, self._ids[row[2:]] = row[:2], row[0]
 
 
 def resource_text(resources: Resources) -> str:
@@ -110,12 +131,12 @@ class _Lane(msgspec.Struct, frozen=True):
 
 
 class Eligible(NamedTuple):
-    """The lanes that a claim may take from, among so many known: all as a JSON array; those whose jobs need nothing
-    that has to be counted; those whose jobs do; those whose jobs may stand in for each other, by kind; and which of
-    these kinds have to be counted.
+    """The lanes that a claim may take from, when `known` was the last of all: all as a JSON array; those whose jobs
+    need nothing that has to be counted; those whose jobs do; those whose jobs may stand in for each other, by kind; and
+    which of these kinds have to be counted.
     """
 
-    known: int
+    known: LastLane
     all: str
     plain: list[int]
     scarce: dict[int, _Lane]
@@ -124,15 +145,19 @@ class Eligible(NamedTuple):
 
 
 class Tx:
-    """An open write transaction: its connection, its moment, and what should happen once it is committed."""
+    """An open write transaction: its connection, its moment, and what should happen once it is committed.
 
-    __slots__ = ("db", "lanes", "now", "random", "wake")
+    `sure` is whether the cached lanes are known to be those that this transaction sees.
+    """
+
+    __slots__ = ("db", "lanes", "now", "random", "sure", "wake")
 
     def __init__(self, db: apsw.Connection, now: int, lanes: Lanes, random: Callable[[], float]) -> None:
         self.db = db
         self.now = now
         self.lanes = lanes
         self.random = random
+        self.sure = False
         self.wake = False
 
     def run(self, statement: str, /, **bindings: Any) -> list[Any]:

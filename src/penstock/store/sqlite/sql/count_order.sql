@@ -1,1 +1,2 @@
-UPDATE penstock_order_number SET number = number + 1 WHERE id = 1
+-- A number that was never there before: whoever has cached what is paused knows by it when to look again.
+UPDATE penstock_order_number SET number = random() / 2 WHERE id = 1

@@ -1,1 +1,3 @@
-INSERT INTO penstock_lane (type, queue, capability, resources) VALUES (:type, :queue, :capability, :resources)
+INSERT INTO penstock_lane (type, queue, capability, resources, stamp)
+VALUES (:type, :queue, :capability, :resources, random())
+RETURNING lane, stamp

@@ -1,4 +1,5 @@
--- A job with wherever its pointer is. The condition and the order are filled in by read.py from fixed texts.
+-- A job with wherever its pointer is; one without a lane is there too, and refused in read.py. The condition and the order
+-- are filled in by read.py from fixed texts.
 SELECT
     job.id, lane.type, lane.queue, lane.capability, job.payload, job.priority, job.tenant, job.tags,
     job.unique_key, coalesce(outcome.attempt, lease.attempt, job.attempt), job.policy, job.crashes, job.created_at,
@@ -8,7 +9,7 @@ SELECT
     coalesce(lease.cancel, 0), outcome.state, lease.token, job.gates, gate.name, gate.most, gate.period,
     gate.ordered
 FROM penstock_job AS job
-JOIN penstock_lane AS lane ON lane.lane = job.lane
+LEFT JOIN penstock_lane AS lane ON lane.lane = job.lane
 LEFT JOIN penstock_lease AS lease ON lease.seq = job.seq
 LEFT JOIN penstock_outcome AS outcome ON outcome.seq = job.seq
 LEFT JOIN penstock_parked AS parked ON parked.seq = job.seq

@@ -1,1 +1,1 @@
-SELECT lane, type, queue, capability, resources FROM penstock_lane WHERE lane > :known ORDER BY lane
+SELECT lane, stamp, type, queue, capability, resources FROM penstock_lane WHERE lane > :known ORDER BY lane

@@ -1,0 +1,1 @@
+SELECT stamp FROM penstock_lane WHERE lane = :lane

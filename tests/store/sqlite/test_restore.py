@@ -1,0 +1,285 @@
+"""What a process has learned of the file and is then undone: by a savepoint, a rollback, or the restore of a backup.
+
+A backup is restored with SQLite's own means, into the file, while handles to the store live on: as other processes do.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from penstock.domain.errors import NotAStore, StoreGone, WorkerRefused
+from penstock.domain.job import State
+from penstock.store.params import EnqueueJobs
+from penstock.store.sqlite import check
+from penstock.store.sqlite.store import SqliteStore
+from tests.contract.clock import FakeClock
+from tests.contract.world import World
+from tests.store.sqlite.conftest import MakeStore, integrity
+from tests.store.sqlite.test_migrations import change
+
+OpenWorld = Callable[[], World]
+
+
+@pytest.fixture
+def open_world(make_store: MakeStore) -> OpenWorld:
+    clock = FakeClock()
+    return lambda: World(make_store(clock=clock), clock)
+
+
+def copy(source: Path, target: Path) -> None:
+    """All of one database into another, also when others use it."""
+    one, other = apsw.Connection(str(source)), apsw.Connection(str(target))
+    try:
+        with other.backup("main", one, "main") as copying:
+            copying.step()
+    finally:
+        one.close()
+        other.close()
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Path:
+    return tmp_path / "backup.db"
+
+
+def types_of(world: World, *ids: str) -> list[str]:
+    return [world.read(job_id).type for job_id in ids]
+
+
+# Lanes
+
+
+def test_a_lane_of_a_savepoint_that_was_rolled_back_is_forgotten(open_world: OpenWorld) -> None:
+    world, other = open_world(), open_world()
+    world.add(type="known")
+    with world.store.transaction() as tx:
+        tx.execute("SAVEPOINT mine")
+        world.store.enqueue_jobs(EnqueueJobs([world.new_job(type="invoice")], tx)).wait()
+        tx.execute("ROLLBACK TO mine")
+        inside = world.new_job(type="invoice")
+        world.store.enqueue_jobs(EnqueueJobs([inside], tx)).wait()
+        tx.execute("ROLLBACK TO mine")
+    refund = other.add(type="refund")
+    invoice = world.add(type="invoice")
+    assert types_of(other, refund, invoice) == ["refund", "invoice"]
+    session = other.register(types=("refund",))
+    assert [claim.id for claim in other.claim(session, types=("refund",))] == [refund]
+
+
+def test_a_savepoint_is_rolled_back_and_its_number_is_taken_by_another_type_in_the_same_transaction(
+    open_world: OpenWorld,
+) -> None:
+    world = open_world()
+    jobs = [world.new_job(type=name) for name in ("invoice", "refund", "invoice")]
+    with world.store.transaction() as tx:
+        tx.execute("SAVEPOINT mine")
+        for number, job in enumerate(jobs):
+            if number == 1:
+                tx.execute("ROLLBACK TO mine")
+            world.store.enqueue_jobs(EnqueueJobs([job], tx)).wait()
+    assert world.find(jobs[0].id) is None
+    assert types_of(world, jobs[1].id, jobs[2].id) == ["refund", "invoice"]
+
+
+def test_a_transaction_that_is_rolled_back_and_begun_again_by_the_caller(open_world: OpenWorld) -> None:
+    world = open_world()
+    with world.store.transaction() as tx:
+        world.store.enqueue_jobs(EnqueueJobs([world.new_job(type="invoice")], tx)).wait()
+        tx.execute("ROLLBACK; BEGIN IMMEDIATE")
+        refund = world.new_job(type="refund")
+        world.store.enqueue_jobs(EnqueueJobs([refund], tx)).wait()
+    invoice = world.add(type="invoice")
+    assert types_of(world, refund.id, invoice) == ["refund", "invoice"]
+
+
+def test_lanes_that_a_restored_backup_numbers_otherwise(open_world: OpenWorld, path: Path, backup: Path) -> None:
+    world = open_world()
+    world.add(type="refund")
+    copy(path, backup)
+    other = World(SqliteStore(str(backup), clock=world.clock), world.clock)
+    other.add(type="report")
+    other.store.close()
+    world.add(type="invoice")
+    copy(backup, path)
+    ids = [world.add(type=name) for name in ("invoice", "report", "refund")]
+    assert types_of(world, *ids) == types_of(open_world(), *ids) == ["invoice", "report", "refund"]
+
+
+@pytest.mark.parametrize("as_many", [False, True])
+def test_a_live_worker_takes_only_its_types_from_a_restored_backup(
+    open_world: OpenWorld, path: Path, backup: Path, as_many: bool
+) -> None:
+    world, other = open_world(), open_world()
+    session = world.register(types=("invoice",))
+    copy(path, backup)
+    first = world.add(type="invoice")
+    assert [claim.id for claim in world.claim(session, types=("invoice",))] == [first]
+    copy(backup, path)
+    refund = other.add(type="refund")
+    invoice = other.add(type="invoice") if as_many else None
+    assert [claim.id for claim in world.claim(session, types=("invoice",))] == ([invoice] if invoice else [])
+    assert world.state(refund) is State.PENDING
+    assert world.find(first) is None
+
+
+# Pauses
+
+
+def test_what_is_paused_after_a_restore(open_world: OpenWorld, path: Path, backup: Path) -> None:
+    world = open_world()
+    session = world.register()
+    mail, film = world.add(queue="mail"), world.add(queue="film")
+    copy(path, backup)
+    world.pause("queue", "mail")
+    assert [claim.id for claim in world.claim(session)] == [film]
+    copy(backup, path)
+    open_world().pause("queue", "film")
+    assert [claim.id for claim in world.claim(session)] == [mail]
+
+
+# Fences
+
+
+def test_no_token_is_given_twice_after_a_restore(open_world: OpenWorld, path: Path, backup: Path) -> None:
+    world, other = open_world(), open_world()
+    sessions = world.register("one"), other.register("two")
+    ids = world.add_many(20)
+    copy(path, backup)
+    before = world.claim(sessions[0], 10)
+    world.clock.advance(1)
+    copy(backup, path)
+    after = other.claim(sessions[1], 10)
+    assert len(before) == len(after) == 10
+    assert min(claim.token for claim in after) > max(claim.token for claim in before)
+    assert world.complete(*before) == [claim.token for claim in before]
+    assert other.complete(*after) == []
+    assert [world.state(job_id) for job_id in ids] == [State.COMPLETED] * 10 + [State.PENDING] * 10
+
+
+def test_tokens_grow_within_a_claim_and_from_claim_to_claim(open_world: OpenWorld) -> None:
+    world = open_world()
+    session = world.register()
+    world.add_many(30)
+    tokens: list[int] = []
+    for seconds in (0, 0, 3600, -7200, 0, 86_400):
+        world.clock.advance(seconds)
+        tokens += [claim.token for claim in world.claim(session, 5)]
+    assert len(tokens) == 30
+    assert tokens == sorted(set(tokens))
+
+
+def test_no_session_is_given_twice_after_a_restore(open_world: OpenWorld, path: Path, backup: Path) -> None:
+    world, other = open_world(), open_world()
+    world.add()
+    copy(path, backup)
+    session = world.register("one")
+    world.clock.advance(5)
+    copy(backup, path)
+    assert other.register("two") != session
+    with pytest.raises(WorkerRefused, match="register again"):
+        world.claim(session)
+    assert not world.heartbeat(session)
+    assert len(world.claim(world.register("one"))) == 1
+
+
+# What does not fit
+
+
+def lose_lane(path: Path) -> None:
+    change(path, "DELETE FROM penstock_lane WHERE type = 'lost'")
+
+
+def test_a_job_without_its_lane_is_never_silent(open_world: OpenWorld, path: Path) -> None:
+    world = open_world()
+    session = world.register()
+    job_id = world.add(type="lost")
+    world.add(type="last")
+    assert len(world.claim(session, types=("last",))) == 1
+    lose_lane(path)
+    other = open_world()
+    for use in (lambda: other.find(job_id), other.list_ids, lambda: world.claim(session)):
+        with pytest.raises(NotAStore, match=f"{job_id}.*doctor --deep"):
+            use()
+    found = {finding.name: finding for finding in check.check_store(str(path), "durable", None, True)}
+    assert found["jobs"].level == "error"
+    assert job_id in found["jobs"].message
+    assert found["integrity"].level == "ok"
+
+
+@pytest.mark.parametrize(
+    ("place", "damage"),
+    [
+        ("ready", "UPDATE penstock_ready SET lane = lane + 1"),
+        ("ready", "UPDATE penstock_ready SET seq = seq + 2"),
+        ("scheduled", "UPDATE penstock_scheduled SET seq = seq + 2"),
+        (
+            "parked",
+            "INSERT INTO penstock_parked (gate, lane, priority, due_at, seq, tenant) VALUES (1, 7, 0, 0, 1, '')",
+        ),
+    ],
+)
+def test_pointers_that_lead_astray_are_found(open_world: OpenWorld, path: Path, place: str, damage: str) -> None:
+    world = open_world()
+    world.add()
+    world.add(delay=60.0)
+    deep = [finding for finding in check.check_store(str(path), "durable", None, True) if finding.name == "jobs"]
+    assert [finding.level for finding in deep] == ["ok"]
+    change(path, damage)
+    (finding,) = [finding for finding in check.check_store(str(path), "durable", None, True) if finding.name == "jobs"]
+    assert (finding.level, f"first {place} " in finding.message) == ("error", True)
+
+
+def test_lanes_that_an_older_program_adds_are_told_apart(open_world: OpenWorld, path: Path) -> None:
+    world = open_world()
+    world.add(type="known")
+    change(path, "INSERT INTO penstock_lane (type, queue, capability, resources) VALUES ('old', 'default', 'x', '')")
+    with world.store.transaction() as tx:
+        ((count, stamps),) = tx.execute("SELECT count(stamp), count(DISTINCT stamp) FROM penstock_lane")
+    assert count == stamps == 2
+
+
+# Files that go
+
+
+def test_a_file_that_is_deleted_and_made_anew_by_others(open_world: OpenWorld, path: Path) -> None:
+    world = open_world()
+    session = world.register()
+    world.add(type="invoice")
+    for end in ("", "-wal", "-shm"):
+        os.remove(f"{path}{end}")
+    other = open_world()
+    other.add(type="refund")
+    for use in (world.add, lambda: world.claim(session), world.list_ids):
+        with pytest.raises(StoreGone, match="deleted or replaced"):
+            use()
+    world.store.close()  # Neither does its end take the log of the others away.
+    assert len(other.list_ids()) == 1
+    other.add(type="refund")
+    assert len(open_world().list_ids()) == 2
+    assert integrity(path) == "ok"
+
+
+def test_a_backup_that_is_copied_over_the_file(open_world: OpenWorld, path: Path, backup: Path) -> None:
+    """What people do: the same file, with other pages, and without the log of those who have it open."""
+    world = open_world()
+    session = world.register()
+    world.add(type="refund")
+    copy(path, backup)
+    world.add(type="invoice")
+    shutil.copyfile(backup, path)
+    for end in ("-wal", "-shm"):
+        os.remove(f"{path}{end}")
+    for use in (world.add, lambda: world.claim(session), world.list_ids):
+        with pytest.raises(StoreGone, match="log"):
+            use()
+    world.store.close()  # Writes nothing from before into what is there now.
+    again = open_world()
+    assert len(again.list_ids()) == 1
+    again.add(type="invoice")
+    assert integrity(path) == "ok"
