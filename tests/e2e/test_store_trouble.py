@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
 import apsw
 import pytest
 
-from penstock import App
-from tests.e2e.processes import Processes, until
+from penstock import App, State
+from tests.e2e.processes import Processes, counts, until
 
 QUICK_RECOVERY = {"heartbeat_interval": 0.2, "recovery_interval": 0.1, "leader_lease": 0.3}
 STALE_SECONDS = 0.6
@@ -97,3 +98,56 @@ def test_a_replaced_store_ends_the_worker_and_the_new_file_is_not_touched(
         assert reader.wait() == 0
         reader.wait_for("jobs: 1")
     successor.close()
+
+
+def copy(source: Path, target: Path) -> None:
+    """All of one database into another, with SQLite's own means."""
+    one, other = apsw.Connection(str(source)), apsw.Connection(str(target))
+    try:
+        other.set_busy_timeout(30_000)
+        with other.backup("main", one, "main") as copying:
+            copying.step()
+    finally:
+        one.close()
+        other.close()
+
+
+def test_a_backup_that_is_restored_under_live_processes(
+    app: App, processes: Processes, gate: str, tmp_path: Path
+) -> None:
+    """The job that ran at the backup runs again, though its worker lives; no job gets another's handler."""
+    worker = processes.worker(HANDLERS.replace("attempts=1", "attempts=3"), **QUICK_RECOVERY)
+    running = app.enqueue("gated", {"gate": gate})
+    worker.wait_for("begun")
+    until(lambda: running.state() == "running", "the start is stored")
+    copy(tmp_path / "jobs.db", tmp_path / "backup.db")
+    (worker_then,) = app.store.list_workers().wait()
+    until(lambda: app.store.list_workers().wait()[0].heartbeat_at > worker_then.heartbeat_at, "the worker is heard")
+    other = App(f"sqlite:///{tmp_path}/backup.db")
+    other.enqueue("unknown", {})  # In the backup the next lane is another's.
+    other.close()
+    open(gate, "w").close()
+    assert running.result(timeout=30) == "through"
+    assert app.enqueue("add", {"number": 1}).result(timeout=30) == 2
+    copy(tmp_path / "backup.db", tmp_path / "jobs.db")
+    assert app.enqueue("add", {"number": 2}).result(timeout=30) == 3
+    assert running.result(timeout=30) == "through"
+    worker.wait_for("begun", count=2)
+    assert counts(app) == {State.COMPLETED: 2, State.PENDING: 1}
+    worker.stop()
+
+
+def test_a_backup_that_is_copied_over_the_file_ends_the_worker(app: App, processes: Processes, tmp_path: Path) -> None:
+    worker = processes.worker(HANDLERS)
+    assert app.enqueue("add", {"number": 1}).result(timeout=30) == 2
+    copy(tmp_path / "jobs.db", tmp_path / "backup.db")
+    app.enqueue("unknown", {})
+    app.close()
+    shutil.copyfile(tmp_path / "backup.db", tmp_path / "jobs.db")
+    for name in ("jobs.db-wal", "jobs.db-shm"):
+        (tmp_path / name).unlink()
+    assert worker.wait() == 1
+    worker.wait_for("was deleted or replaced while the store was open")
+    again = processes.script(COUNT, path=str(tmp_path / "jobs.db"))
+    assert again.wait() == 0
+    again.wait_for("jobs: 1")

@@ -13,13 +13,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from penstock.domain.errors import NotAStore, StoreGone, WorkerRefused
+from penstock.domain.errors import NotAStore, PenstockError, StoreGone, WorkerRefused
 from penstock.domain.job import State
 from penstock.store.params import EnqueueJobs
 from penstock.store.sqlite import check
 from penstock.store.sqlite.store import SqliteStore
 from tests.contract.clock import FakeClock
-from tests.contract.world import World
+from tests.contract.world import NOT_STORABLE_AT, World
 from tests.store.sqlite.conftest import MakeStore, integrity
 from tests.store.sqlite.test_migrations import change
 
@@ -186,6 +186,34 @@ def test_no_session_is_given_twice_after_a_restore(open_world: OpenWorld, path: 
         world.claim(session)
     assert not world.heartbeat(session)
     assert len(world.claim(world.register("one"))) == 1
+
+
+def test_jobs_that_were_running_when_the_backup_was_made_run_again(
+    open_world: OpenWorld, path: Path, backup: Path
+) -> None:
+    """The worker that had them is alive, and long done with them."""
+    world = open_world()
+    session = world.register()
+    job_id = world.add()
+    (claim,) = world.claim(session)
+    world.start(claim)
+    copy(path, backup)
+    world.complete(claim)
+    world.add(type="later")
+    world.clock.advance(10)
+    assert world.heartbeat(session)
+    copy(backup, path)
+    assert world.state(job_id) is State.RUNNING
+    fresh = world.add(type="fresh")
+    with pytest.raises((PenstockError, OverflowError)):
+        world.add(at=NOT_STORABLE_AT)
+    assert not world.heartbeat(session)
+    session = world.register()
+    assert world.heartbeat(session)
+    assert world.heartbeat(session)
+    assert world.recover().jobs == [job_id]
+    world.clock.advance(60)
+    assert [claim.id for claim in world.claim(session)] == [fresh, job_id]
 
 
 # What does not fit

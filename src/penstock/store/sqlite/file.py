@@ -131,6 +131,8 @@ class OpenFile:
         self._turn.release()
 
     def committed(self, tx: Tx) -> None:
+        if tx.beat is not None:
+            tx.lanes.beats[tx.beat] = tx.now
         if tx.wake and self._ports:
             self._bells.ring(self._ports)
 

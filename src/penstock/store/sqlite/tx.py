@@ -44,7 +44,7 @@ class Lanes:
     or by the restore of a backup, and the cache is emptied. What is paused is known by a number of the same kind.
     Every transaction asks before it relies on the cache, and again after statements of a caller's own.
 
-    `turns` says which tenants were served last.
+    `turns` says which tenants were served last, `beats` which heartbeats of this process were committed.
     """
 
     def __init__(self) -> None:
@@ -54,6 +54,7 @@ class Lanes:
         self._orders: int | None = None
         self._pauses = Pauses()
         self.turns = Turns()
+        self.beats: dict[int, int] = {}
 
     def clear(self) -> None:
         self._orders = None
@@ -147,10 +148,11 @@ class Eligible(NamedTuple):
 class Tx:
     """An open write transaction: its connection, its moment, and what should happen once it is committed.
 
-    `sure` is whether the cached lanes are known to be those that this transaction sees.
+    `sure` is whether the cached lanes are known to be those that this transaction sees, `beat` the session of a worker
+    that was heard in it.
     """
 
-    __slots__ = ("db", "lanes", "now", "random", "sure", "wake")
+    __slots__ = ("beat", "db", "lanes", "now", "random", "sure", "wake")
 
     def __init__(self, db: apsw.Connection, now: int, lanes: Lanes, random: Callable[[], float]) -> None:
         self.db = db
@@ -158,6 +160,7 @@ class Tx:
         self.lanes = lanes
         self.random = random
         self.sure = False
+        self.beat: int | None = None
         self.wake = False
 
     def run(self, statement: str, /, **bindings: Any) -> list[Any]:

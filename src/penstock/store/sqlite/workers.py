@@ -48,11 +48,18 @@ def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
         stale_after=_us(worker.stale_after),
         health=worker.health,
     )
-    return tx.db.last_insert_rowid()
+    tx.beat = tx.db.last_insert_rowid()
+    return tx.beat
 
 
 def heartbeat_worker(tx: Tx, beat: p.HeartbeatWorker) -> p.Heartbeat:
-    return p.Heartbeat(bool(tx.change("heartbeat_worker", session=beat.session, status=beat.status, now=tx.now)))
+    seen = tx.lanes.beats.get(beat.session)
+    known = bool(tx.change("heartbeat_worker", session=beat.session, status=beat.status, now=tx.now, seen=seen))
+    if known:
+        tx.beat = beat.session
+    else:
+        tx.change("lose_worker", session=beat.session)  # It is there after all, but as it was in a restored past.
+    return p.Heartbeat(known)
 
 
 def recover_jobs(tx: Tx, recover: p.RecoverJobs, asked_at: int) -> p.Recovered:
