@@ -21,6 +21,7 @@ from penstock.domain.errors import StoreError, StoreVersionError, UnsafeSQLite
 from penstock.store.params import MigrationStatus
 from penstock.store.sqlite import errors
 from penstock.store.sqlite.errors import translate
+from penstock.store.sqlite.rights import make_private
 from penstock.store.sqlite.statements import migrations
 
 Synchronous = Literal["full", "normal"]
@@ -46,6 +47,7 @@ def check_library(version: str) -> None:
 def connect(path: str, synchronous: Synchronous = "full", vfs: str | None = None) -> apsw.Connection:
     """A connection in WAL mode with the durability asked for. Raises store errors that name the file."""
     check_library(apsw.sqlite_lib_version())
+    make_private(path)
     try:
         db = apsw.Connection(path, vfs=vfs)
         db.set_busy_handler(_LockWait())

@@ -13,6 +13,7 @@ from shlex import quote
 
 from penstock.store.disk import IN_MEMORY, Mount, mount_of
 from penstock.store.params import Finding, Level
+from penstock.store.sqlite.rights import lock_mode
 
 # Shared memory and locks do not reach across machines; several of these have no working locks at all.
 NETWORK = frozenset({
@@ -112,7 +113,7 @@ def _free_space(folder: str) -> Finding:
 
 
 def _rights(path: str) -> Iterator[Finding]:
-    found = [*_folder_rights(_nearest_folder(path)), *_file_rights(path), *_lock_rights(f"{path}-lock")]
+    found = [*_folder_rights(_nearest_folder(path)), *_file_rights(path), *_lock_rights(path)]
     yield from found or [Finding("rights", "ok", f"the user {_user(_me())} may read and write here")]
 
 
@@ -131,6 +132,7 @@ def _folder_rights(folder: str) -> Iterator[Finding]:
 
 
 def _file_rights(path: str) -> Iterator[Finding]:
+    enterable = _enterable(_nearest_folder(path))
     for name in (path, f"{path}-wal", f"{path}-shm"):
         found = _stat(name)
         if found is None or not stat.S_ISREG(found.st_mode):
@@ -145,6 +147,17 @@ def _file_rights(path: str) -> Iterator[Finding]:
             yield from _ownership(path, found)
         if found.st_mode & stat.S_IWOTH:
             yield _open_to_all(name)
+        elif found.st_mode & stat.S_IROTH and enterable:
+            yield Finding(
+                "rights", "warning", f"{name} can be read by every user of this machine: payloads, results and errors",
+                f"chmod o-r {quote(name)}",
+            )  # fmt: skip
+
+
+def _enterable(folder: str) -> bool:
+    """Whether users that are neither its owner nor in its group come that far."""
+    found = _stat(folder)
+    return found is None or bool(found.st_mode & stat.S_IXOTH)
 
 
 def _ownership(path: str, found: os.stat_result) -> Iterator[Finding]:
@@ -163,12 +176,23 @@ def _ownership(path: str, found: os.stat_result) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _lock_rights(lock: str) -> Iterator[Finding]:
-    if os.path.lexists(lock) and not (os.path.isfile(lock) and os.access(lock, os.R_OK)):
+def _lock_rights(path: str) -> Iterator[Finding]:
+    lock = f"{path}-lock"
+    if os.path.lexists(lock) and (os.path.islink(lock) or not os.path.isfile(lock) or not os.access(lock, os.R_OK)):
         yield Finding(
             "lock file", "error",
             f"the user {_user(_me())} cannot open {lock}, through which processes take turns to write",
             f"stop what uses the store, then: rm -r {quote(lock)} (it is made again)",
+        )  # fmt: skip
+    store, found = _stat(path), _stat(lock)
+    if store is None or found is None:
+        return
+    wanted = lock_mode(store.st_mode)
+    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO) & ~wanted and _enterable(_nearest_folder(path)):
+        yield Finding(
+            "lock file", "warning",
+            f"{lock} can be opened by users who may not write to the store: any of them can stop all writes",
+            f"chmod {wanted:o} {quote(lock)}",
         )  # fmt: skip
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import threading
 
+from penstock.store.sqlite.rights import open_lock
+
 try:
     import fcntl
 except ImportError:  # pragma: no cover — no such lock on this platform: SQLite's own polling is all there is
@@ -20,7 +22,8 @@ class Turn:
     """The turn of this process. Used by one thread at a time; the blocking wait is done by a thread of its own."""
 
     def __init__(self, path: str) -> None:
-        self._file = os.open(f"{path}-lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._path = path
+        self._file = -1
         self._held = False
         self._lock = threading.Lock()
         self._wanted = threading.Event()
@@ -53,6 +56,8 @@ class Turn:
         with self._lock:
             if self._waiting:
                 return False
+            if self._file < 0:  # Not before: whoever may only read the store cannot open it, and need not.
+                self._file = open_lock(self._path)
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
