@@ -13,10 +13,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from penstock.domain.errors import NotAStore, PenstockError, StoreGone, WorkerRefused
+from penstock.domain.errors import NotAStore, PenstockError, StoreGone, StoreVersionError, WorkerRefused
 from penstock.domain.job import State
 from penstock.store.params import EnqueueJobs
-from penstock.store.sqlite import check
+from penstock.store.sqlite import check, connection
+from penstock.store.sqlite.statements import migrations
 from penstock.store.sqlite.store import SqliteStore
 from tests.contract.clock import FakeClock
 from tests.contract.world import NOT_STORABLE_AT, World
@@ -311,3 +312,23 @@ def test_a_backup_that_is_copied_over_the_file(open_world: OpenWorld, path: Path
     assert len(again.list_ids()) == 1
     again.add(type="invoice")
     assert integrity(path) == "ok"
+
+
+def test_a_backup_from_before_an_upgrade(
+    open_world: OpenWorld, path: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(connection, "migrations", lambda: migrations()[:10])
+        old = SqliteStore(str(backup))
+        old.migrate()
+        old.close()
+    world = open_world()
+    session = world.register()
+    world.add()
+    copy(backup, path)
+    for use in (world.add, lambda: world.claim(session)):
+        with pytest.raises(StoreVersionError, match="tables"):
+            use()
+    open_world().list_ids()
+    world.add()
+    assert len(world.list_ids()) == 1
