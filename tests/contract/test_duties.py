@@ -189,6 +189,37 @@ def test_it_is_listed_as_inactive(world: World) -> None:
     assert (worker.failing, worker.status, worker.live) == (False, "active", True)
 
 
+@pytest.mark.parametrize("step", [0, 10, -3600])
+def test_a_mark_is_over_after_its_heartbeats_whatever_the_clock_says(world: World, session: int, step: int) -> None:
+    mark(world, failing=(session,))
+    beats = 0
+    while world.store.list_workers().wait()[0].failing:
+        world.clock.advance(step)
+        assert world.heartbeat(session)
+        beats += 1
+    assert 9 <= beats <= 12, "90 s by heartbeats of 10 s, and a little more"
+    world.add()
+    assert len(world.claim(session)) == 1
+
+
+def test_one_that_was_never_reached_is_told_so_and_gets_jobs(world: World, session: int) -> None:
+    world.store.mark_workers(p.MarkWorkers(unreached=(session,))).wait()
+    (worker,) = world.store.list_workers().wait()
+    assert (worker.unreached, worker.failing, worker.status, worker.live) == (True, False, "active", True)
+    world.add()
+    assert len(world.claim(session)) == 1
+    mark(world, failing=(session,))
+    (worker,) = world.store.list_workers().wait()
+    assert (worker.unreached, worker.failing) == (False, True)
+
+
+def test_one_that_has_ended_is_not_failing(world: World, session: int) -> None:
+    mark(world, failing=(session,))
+    world.heartbeat(session, "inactive")
+    (worker,) = world.store.list_workers().wait()
+    assert (worker.status, worker.failing) == ("inactive", False)
+
+
 def test_its_jobs_are_left_to_the_heartbeat_rule(world: World, session: int) -> None:
     job = world.add()
     world.claim_one(session)

@@ -8,7 +8,7 @@ from penstock.domain.clock import from_us
 from penstock.domain.errors import WorkerRefused
 from penstock.domain.job import Event, State
 from penstock.domain.options import NO_RESOURCES, Backoff, Options, Policy, Resources
-from penstock.store.params import ReadSignals, Signals
+from penstock.store.params import ReadSignals, RecoverJobs, Signals
 from tests.contract.conftest import OpenAgain
 from tests.contract.world import World, policy_text
 
@@ -123,6 +123,61 @@ def test_declared_types_are_remembered_and_renewed(world: World, open_again: Ope
     assert open_again().store.read_types().wait() == {"mail": mail, "other": Options()}
     world.register("two", declared={"mail": Options()})
     assert world.store.read_types().wait() == {"mail": Options(), "other": Options()}
+
+
+# Whoever has watched
+
+
+def last_beats(world: World) -> dict[str, tuple[int, int]]:
+    return {one.id: (one.session, one.heartbeat_at) for one in world.store.list_workers().wait()}
+
+
+def test_whoever_has_watched_says_who_is_lost_whatever_the_clock_says(world: World) -> None:
+    dead, quiet = world.register("dead"), world.register("quiet")
+    job, kept = world.add(), world.add()
+    world.claim_one(dead)
+    world.claim_one(quiet)
+    unheard = [last_beats(world)["dead"]]
+    world.clock.advance(-3600)
+    recovered = world.store.recover_jobs(RecoverJobs(30.0, unheard=unheard)).wait()
+    assert (recovered.workers, recovered.jobs, world.state(job)) == (["dead"], [job], State.SCHEDULED)
+    world.clock.advance(7200)
+    assert world.store.recover_jobs(RecoverJobs(30.0, unheard=[])).wait().workers == []
+    assert world.state(kept) is State.CLAIMED
+
+
+def test_a_heartbeat_after_the_look_saves_its_worker(world: World, session: int) -> None:
+    job = world.add()
+    world.claim_one(session)
+    unheard = list(last_beats(world).values())
+    world.clock.advance(40)
+    world.heartbeat(session)
+    assert world.store.recover_jobs(RecoverJobs(30.0, unheard=unheard)).wait().workers == []
+    assert world.state(job) is State.CLAIMED
+
+
+def test_a_worker_that_knows_the_other_to_be_gone_takes_its_id_and_recovers_its_jobs(world: World) -> None:
+    old = world.register("same", process="this very process")
+    job = world.add()
+    claim = world.claim_one(old)
+    (listed,) = world.store.list_workers().wait()
+    assert listed.process == "this very process"
+    with pytest.raises(WorkerRefused):
+        world.register("same", replaces=old + 1)
+    new = world.register("same", replaces=old)
+    assert not world.heartbeat(old)
+    assert world.complete(claim) == [claim.token]
+    assert (world.state(job), world.read(job).crashes) == (State.SCHEDULED, 1)
+    assert [(one.session, one.status) for one in world.store.list_workers().wait()] == [(new, "active"), (old, "lost")]
+
+
+def test_an_id_is_not_held_for_ever_by_a_clock_that_was_set_back(world: World) -> None:
+    world.register("same")
+    world.clock.advance(-20)
+    with pytest.raises(WorkerRefused):
+        world.register("same")
+    world.clock.advance(-3600)
+    assert world.register("same")
 
 
 # Heartbeats

@@ -84,8 +84,11 @@ def test_recovery_goes_on_until_all_is_recovered(
     for _ in range(2):
         scene.world.claim(lost, 600)
     scene.pass_time(31)
+    duty = Recovery(scene.store, CoordinatorSettings())
+    do(scene, duty)
+    scene.pass_time(15)
     scene.beat(session)
-    do(scene, Recovery(scene.store, CoordinatorSettings()))
+    do(scene, duty)  # It has been watched for half of its patience by now.
     assert all(scene.world.state(job) is State.SCHEDULED for job in jobs)
     assert "lost" in caplog.text
 
@@ -226,11 +229,11 @@ def test_a_stream_of_urgent_jobs_does_not_starve_a_patient_one(scene: Scene, ses
 class Answers:
     """Workers that answer, or not."""
 
-    def __init__(self, *answers: bool) -> None:
+    def __init__(self, *answers: bool | None) -> None:
         self._answers = list(answers)
         self.asked: list[str] = []
 
-    async def __call__(self, address: str) -> bool:
+    async def __call__(self, address: str) -> bool | None:
         self.asked.append(address)
         return self._answers.pop(0)
 
@@ -251,10 +254,51 @@ def test_two_misses_make_a_worker_inactive_and_the_first_answer_active(scene: Sc
     assert answers.asked == ["http://10.0.0.1:80"] * 6
 
 
-def test_a_worker_that_never_answered_is_not_judged(scene: Scene, session: int) -> None:
-    duty = Probes(scene.store, CoordinatorSettings(), Answers(*[False] * 5))
+@pytest.mark.parametrize("miss", [False, None])
+def test_one_that_answers_that_it_is_not_ready_has_answered(scene: Scene, session: int, miss: bool | None) -> None:
+    do(scene, Probes(scene.store, CoordinatorSettings(), Answers(False, miss)), times=2)
+    assert worker(scene).status == "inactive"
+
+
+def test_a_worker_that_never_answered_is_not_judged_and_that_is_told_once(
+    scene: Scene, session: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    duty = Probes(scene.store, CoordinatorSettings(), Answers(*[None] * 5, True))
     do(scene, duty, times=5)
-    assert worker(scene).status == "active"
+    assert (worker(scene).status, worker(scene).unreached) == ("active", True)
+    assert events(caplog) == ["worker.unreached"]
+    do(scene, duty)
+    assert (worker(scene).status, worker(scene).unreached) == ("active", False)
+
+
+def test_a_mark_does_not_outlive_the_leader_that_made_it(scene: Scene, session: int) -> None:
+    """A worker that is well and that nobody probes any more is active again after a few probe intervals."""
+    do(scene, Probes(scene.store, CoordinatorSettings(), Answers(True, False, False)), times=3)
+    beats = 0
+    while worker(scene).status == "inactive":
+        scene.beat(session)
+        beats += 1
+    assert 9 <= beats <= 12, "three probes of 30 s, by heartbeats of 10 s"
+
+
+def test_each_probe_that_fails_renews_the_mark(scene: Scene, session: int) -> None:
+    duty = Probes(scene.store, CoordinatorSettings(), Answers(True, *[False] * 10))
+    do(scene, duty, times=3)
+    for _ in range(8):
+        for _ in range(3):
+            scene.beat(session)
+            assert worker(scene).status == "inactive"
+        do(scene, duty)
+
+
+def test_the_next_leader_does_not_keep_a_mark_alive_that_it_cannot_judge(scene: Scene, session: int) -> None:
+    do(scene, Probes(scene.store, CoordinatorSettings(), Answers(True, False, False)), times=3)
+    duty = Probes(scene.store, CoordinatorSettings(), Answers(*[None] * 10))
+    for _ in range(5):
+        for _ in range(3):
+            scene.beat(session)
+        do(scene, duty)
+    assert (worker(scene).status, worker(scene).unreached) == ("active", True)
 
 
 def test_only_those_with_a_recent_heartbeat_and_an_address_in_reach_are_asked(scene: Scene, session: int) -> None:

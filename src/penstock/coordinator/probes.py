@@ -15,10 +15,14 @@ from penstock.store.params import MarkWorkers, WorkerInfo
 
 ANSWER_SECONDS_MAX = 2.0
 MISSES_MAX = 2
+MARKED_PROBES = 3
+"""A mark lasts for so many probes after the last that has failed: by then another leader has had its chance."""
 AT_ONCE = 20
 LOOPBACK = ("127.", "localhost", "::1", "[::1]")
 
-Probe = Callable[[str], Awaitable[bool]]
+Probe = Callable[[str], Awaitable[bool | None]]
+_MEANINGS = {b"200": True, b"503": False}
+"""What a worker says of itself. Another program may have its address by now, and says something else."""
 
 log = logging.getLogger("penstock.coordinator")
 
@@ -34,33 +38,52 @@ class Probes:
         self._misses: dict[int, int] = {}
         self._answered: set[int] = set()
         """Who has ever answered here: an address that cannot be reached from here says nothing about its worker."""
+        self._told: set[int] = set()
+        """Of whom it was said that they cannot be reached."""
 
     async def do(self, term: int) -> None:
         workers = [one for one in await self._store.list_workers() if _is_probed(one)]
         gate = asyncio.Semaphore(AT_ONCE)
-        alive = await asyncio.gather(*(self._ask(worker, gate) for worker in workers))
-        answers = dict(zip([worker.session for worker in workers], alive, strict=True))
+        answers = await asyncio.gather(*(self._ask(worker, gate) for worker in workers))
+        self._note({worker.session: answer for worker, answer in zip(workers, answers, strict=True)})
+        missed = [one for one in workers if self._misses[one.session] >= MISSES_MAX]
+        failing = [one for one in missed if one.session in self._answered]
+        unreached = [one for one in missed if one.session not in self._answered and not one.failing]
+        well = [one for one, answer in zip(workers, answers, strict=True) if answer and (one.failing or one.unreached)]
+        if failing or unreached or well:
+            # Those that are marked already are marked anew: a mark ends by itself when nobody does.
+            sessions = ([one.session for one in group] for group in (failing, well, unreached))
+            await self._store.mark_workers(_mark(*sessions, term, self.interval))
+        self._tell(failing, unreached, well)
+
+    def _note(self, answers: dict[int, bool | None]) -> None:
         self._misses = {one: 0 if well else self._misses.get(one, 0) + 1 for one, well in answers.items()}
-        self._answered = {one for one, well in answers.items() if well or one in self._answered}
-        failing = [one for one in workers if not one.failing and self._is_missed(one.session)]
-        well = [one for one in workers if one.failing and answers[one.session]]
-        if failing or well:
-            sessions = [one.session for one in failing], [one.session for one in well]
-            await self._store.mark_workers(MarkWorkers(*sessions, term))
+        self._answered = {one for one, well in answers.items() if well is not None or one in self._answered}
+        self._told &= answers.keys() - self._answered
+
+    def _tell(self, failing: list[WorkerInfo], unreached: list[WorkerInfo], well: list[WorkerInfo]) -> None:
         for one in failing:
-            log.warning("worker %s does not answer probes at %s: inactive", one.id, one.health,
-                        extra=fields("worker.inactive", worker_id=one.id))  # fmt: skip
+            if not one.failing:
+                log.warning("worker %s does not answer probes at %s: inactive", one.id, one.health,
+                            extra=fields("worker.inactive", worker_id=one.id))  # fmt: skip
+        for one in unreached:
+            if one.session not in self._told:
+                self._told.add(one.session)
+                log.warning("worker %s cannot be reached at %s from %s: it is not judged by probes", one.id, one.health,
+                            socket.gethostname(), extra=fields("worker.unreached", worker_id=one.id))  # fmt: skip
         for one in well:
-            log.info("worker %s answers probes again: active", one.id,
-                     extra=fields("worker.active", worker_id=one.id))  # fmt: skip
+            if one.failing:
+                log.info("worker %s answers probes again: active", one.id,
+                         extra=fields("worker.active", worker_id=one.id))  # fmt: skip
 
-    def _is_missed(self, session: int) -> bool:
-        return session in self._answered and self._misses[session] >= MISSES_MAX
-
-    async def _ask(self, worker: WorkerInfo, gate: asyncio.Semaphore) -> bool:
+    async def _ask(self, worker: WorkerInfo, gate: asyncio.Semaphore) -> bool | None:
         assert worker.health is not None
         async with gate:
             return await self._probe(worker.health)
+
+
+def _mark(failing: list[int], well: list[int], unreached: list[int], term: int, interval: float) -> MarkWorkers:
+    return MarkWorkers(failing, well, term, unreached, lasts=MARKED_PROBES * (interval + ANSWER_SECONDS_MAX))
 
 
 def _is_probed(worker: WorkerInfo) -> bool:
@@ -72,22 +95,23 @@ def _is_probed(worker: WorkerInfo) -> bool:
     return worker.host == socket.gethostname() or not worker.health.split("//")[-1].startswith(LOOPBACK)
 
 
-async def answers(address: str) -> bool:
-    """Whether a GET of this address is answered with 200 in time."""
+async def answers(address: str) -> bool | None:
+    """Whether a GET of this address is answered with 200 in time; None if its worker does not answer at all."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS_MAX):
-            return await _get(address)
+            return _MEANINGS.get(await _get(address))
     except (OSError, TimeoutError, ValueError):
-        return False
+        return None
 
 
-async def _get(address: str) -> bool:
+async def _get(address: str) -> bytes:
+    """The status of the answer."""
     parts = urlsplit(address)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
     try:
         path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
         writer.write(f"GET {path} HTTP/1.0\r\nHost: {parts.netloc}\r\n\r\n".encode())
         line = await reader.readline()
-        return line.split(b" ")[1:2] == [b"200"]
+        return b"".join(line.split(b" ")[1:2])
     finally:
         writer.close()

@@ -9,7 +9,7 @@ from penstock.coordinator.settings import CoordinatorSettings
 from penstock.domain.options import DEFAULTS, Options, Resources
 from penstock.domain.pauses import Pauses
 from penstock.observe.logs import fields
-from penstock.observe.stuck import stuck_lanes, takers_among, unpaused_lanes, why_stuck
+from penstock.observe.stuck import stuck_lanes, unpaused_lanes, why_stuck
 from penstock.store.contract import Store
 from penstock.store.params import CountWaiting, FailUnroutable, Waiting
 
@@ -39,7 +39,8 @@ class Routing:
     async def do(self, term: int) -> None:
         pauses = Pauses(await self._store.list_pauses())
         waiting = unpaused_lanes(await self._store.count_waiting(CountWaiting()), pauses)
-        takers = takers_among(await self._store.list_workers())
+        # Also who is overdue: it is lost soon, if it is gone, and a step of the clock makes everybody look so for a while.
+        takers = [one for one in await self._store.list_workers() if one.status == "active"]
         stuck = {_lane(one): one for one in stuck_lanes(waiting, takers)}
         for lane in [lane for lane in self._seen if lane not in stuck]:
             self._resolve(lane)

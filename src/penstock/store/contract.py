@@ -131,7 +131,7 @@ class Store(Protocol):
         """Make a worker known and answer its session. A live worker with the same id means WorkerRefused.
 
         A stale one with the same id, silent for longer than either of the two allows, is declared lost and its jobs
-        are recovered first.
+        are recovered first. So is the one that this one replaces, and one whose last heartbeat is as far in the future.
         """
         ...
 
@@ -158,7 +158,8 @@ class Store(Protocol):
     def recover_jobs(self, params: p.RecoverJobs) -> Call[p.Recovered]:
         """Declare stale workers lost and put their jobs through the retry policy: attempt spent, crash counted.
 
-        A worker is never judged by less patience than it registered with.
+        By the store's clock a worker is never judged by less patience than it registered with. Whoever names those that
+        were not heard of has judged them; a heartbeat since saves its worker.
         A job with attempts left is scheduled again by its backoff; one without is dead, decided_by recovery.
         Old tokens are no longer current. A page that is full answers more=True and never starves the rest.
         """
@@ -197,7 +198,8 @@ class Store(Protocol):
         ...
 
     def mark_workers(self, params: p.MarkWorkers) -> Call[None]:
-        """Workers that do not answer probes: their claims mean WorkerInactive until they are marked as well again.
+        """Workers that do not answer probes: their claims mean WorkerInactive until they are marked as well again, or
+        the mark is over.
 
         Their heartbeats go on, and so do their running jobs.
         """

@@ -28,13 +28,16 @@ class Leadership(msgspec.Struct, frozen=True):
 class RecoverJobs(msgspec.Struct, frozen=True):
     """Take back the jobs of workers whose heartbeat is older than `stale_after`, and than what they registered.
 
-    The `term` of a leader fences it; an `actor`, a person who asks, has none and is audited.
+    Whoever has watched them itself says who was `unheard`: sessions, each with the moment of its last heartbeat as it is
+    stored. Then the store's clock is not asked, and one that has been heard of since is left alone. The `term` of a
+    leader fences it; an `actor`, a person who asks, has none and is audited.
     """
 
     stale_after: float
     limit: int = 500
     term: int | None = None
     actor: str | None = None
+    unheard: Sequence[tuple[int, int]] | None = None
 
 
 class Recovered(msgspec.Struct, frozen=True):
@@ -95,11 +98,17 @@ class TendGates(msgspec.Struct, frozen=True):
 
 
 class MarkWorkers(msgspec.Struct, frozen=True):
-    """Sessions that did not answer probes and get no more jobs, and those that answer again."""
+    """Sessions that did not answer probes and get no more jobs, those that answer again, and those never reached.
+
+    A mark is over after as many heartbeats of its worker as there are in `lasts` seconds, whatever clocks say: it must
+    not outlive the leader that renews it.
+    """
 
     failing: Sequence[int] = ()
     well: Sequence[int] = ()
     term: int | None = None
+    unreached: Sequence[int] = ()
+    lasts: float = 90.0
 
 
 class PruneJobs(msgspec.Struct, frozen=True, kw_only=True):

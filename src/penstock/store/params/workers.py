@@ -16,7 +16,8 @@ class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
 
     `declared` are the job types that its program knows, also those that it does not take; they are remembered for
     enqueues by name and for retries by operators. It counts as alive for `stale_after` seconds after a heartbeat.
-    `limits` are those of its config; None if it has no say in them.
+    `limits` are those of its config; None if it has no say in them. `process` tells which process it is, to others on
+    its machine; one that knows by it that the worker with its id is gone `replaces` that session, however silent it is.
     """
 
     worker_id: str
@@ -33,6 +34,8 @@ class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
     bell: int | None = None
     health: str | None = None
     limits: tuple[Limit, ...] | None = None
+    process: str | None = None
+    replaces: int | None = None
 
 
 WorkerStatus = Literal["active", "draining", "inactive", "lost"]
@@ -73,8 +76,9 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A worker as it registered, and how it is. `silent` is the time since its last heartbeat by the store's clock.
 
     It is negative when the store's clock went back. A `stale` worker is overdue and not yet declared lost. `health` is
-    where it answers probes. One that did not answer them is `failing`: inactive until it does. `used` is what its jobs
-    need of its resources.
+    where it answers probes. One that did not answer them is `failing`: inactive until it does, or until the mark is
+    over; of one that is `unreached` the leader has never had an answer, so it is not judged by that. `used` is what its
+    jobs need of its resources. `process` is what it registered.
     """
 
     session: int
@@ -95,6 +99,8 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int
     health: str | None = None
     failing: bool = False
+    unreached: bool = False
+    process: str | None = None
     used: Resources = NO_RESOURCES
 
     @property

@@ -95,9 +95,13 @@ def settle_steps(settle: p.SettleWorkflows) -> Steps[int]:
 
 def mark_steps(mark: p.MarkWorkers) -> Steps[None]:
     yield from check_term(mark.term)
-    for failing, sessions in ((True, mark.failing), (False, mark.well)):
+    lasts = int(mark.lasts * MICROSECONDS)
+    marks = ((True, False, mark.failing), (False, True, mark.unreached), (False, False, mark.well))
+    for failing, unreached, sessions in marks:
         if sessions:
-            yield from run("mark_workers", failing=failing, sessions=list(sessions))
+            yield from run(
+                "mark_workers", failing=failing, unreached=unreached, lasts=lasts, sessions=list(sessions)
+            )
 
 
 # Effects that a job runs at most once

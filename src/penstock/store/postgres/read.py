@@ -223,7 +223,8 @@ def list_workers() -> Steps[list[p.WorkerInfo]]:
 def _worker(
     session: int, id_: str, host: str, pid: int, version: str, status: p.WorkerStatus, slots: int, types: str,
     queues: str | None, capabilities: str, resources: str | None, started_at: int, heartbeat_at: int, silent: int,
-    stale_after: int, jobs: int, health: str | None, failing: bool, cpu: float, memory: int, gpu: float,
+    stale_after: int, jobs: int, health: str | None, failing: bool, unreached: bool, process: str | None,
+    cpu: float, memory: int, gpu: float,
 ) -> p.WorkerInfo:  # fmt: skip
     return p.WorkerInfo(
         session=session,
@@ -244,6 +245,8 @@ def _worker(
         jobs=jobs,
         health=health,
         failing=failing,
+        unreached=unreached,
+        process=process,
         used=Resources(cpu, memory, gpu),
     )
 

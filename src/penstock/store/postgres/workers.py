@@ -22,7 +22,7 @@ def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> St
     for session, status, stale in (
         yield from run("find_worker", id=worker.worker_id, stale_after=_us(worker.stale_after))
     ):
-        if not stale:
+        if not stale and session != worker.replaces:
             raise already_registered(worker.worker_id, status)
         while (yield from _recover_session(session, 1000, draw)):
             pass
@@ -45,6 +45,7 @@ def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> St
         resources=None if worker.resources is None else _json(worker.resources),
         stale_after=_us(worker.stale_after),
         health=worker.health,
+        process=worker.process,
     )
     if session is None:
         raise already_registered(worker.worker_id, "active")
@@ -61,7 +62,13 @@ def recover_steps(recover: p.RecoverJobs, draw: Random = random.random) -> Steps
     yield from check_term(recover.term)
     workers: list[str] = []
     jobs: list[str] = []
-    for session, worker_id in (yield from run("stale_workers", stale_after=_us(recover.stale_after))):
+    unheard = recover.unheard
+    stale = yield from run(
+        "stale_workers", stale_after=_us(recover.stale_after),
+        sessions=None if unheard is None else [session for session, _ in unheard],
+        beats=None if unheard is None else [beat for _, beat in unheard],
+    )  # fmt: skip
+    for session, worker_id in stale:
         if len(jobs) >= recover.limit:
             break
         jobs += yield from _recover_session(session, recover.limit - len(jobs), draw)

@@ -94,9 +94,11 @@ def settle_workflows(tx: Tx, settle: p.SettleWorkflows) -> int:
 
 def mark_workers(tx: Tx, mark: p.MarkWorkers) -> None:
     check_term(tx, mark.term)
-    for failing, sessions in ((1, mark.failing), (0, mark.well)):
+    lasts = int(mark.lasts * MICROSECONDS)
+    marks = ((1, 0, mark.failing), (0, 1, mark.unreached), (0, 0, mark.well))
+    for failing, unreached, sessions in marks:
         if sessions:
-            tx.change("mark_workers", failing=failing, sessions=as_json(list(sessions)))
+            tx.change("mark_workers", failing=failing, unreached=unreached, lasts=lasts, sessions=as_json(list(sessions)))
 
 
 # Effects that a job runs at most once

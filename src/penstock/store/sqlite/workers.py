@@ -22,7 +22,9 @@ def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
     found = tx.run("find_worker", id=worker.worker_id)
     if found:
         session, status, heartbeat_at, stale_after = found[0]
-        if heartbeat_at > tx.now - max(_us(worker.stale_after), stale_after):
+        # A last beat so far ahead is from before the clock was set back: whoever lives has been heard of since.
+        recent = abs(tx.now - heartbeat_at) < max(_us(worker.stale_after), stale_after)
+        if recent and session != worker.replaces:
             raise already_registered(worker.worker_id, status)
         while _recover_session(tx, session, limit=1000):
             pass
@@ -47,6 +49,7 @@ def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
         now=tx.now,
         stale_after=_us(worker.stale_after),
         health=worker.health,
+        process=worker.process,
     )
     tx.beat = tx.db.last_insert_rowid()
     return tx.beat
@@ -68,7 +71,9 @@ def recover_jobs(tx: Tx, recover: p.RecoverJobs, asked_at: int) -> p.Recovered:
     now = min(tx.now, asked_at)
     workers: list[str] = []
     jobs: list[str] = []
-    for session, worker_id in tx.run("stale_workers", now=now, stale_after=_us(recover.stale_after)):
+    unheard = None if recover.unheard is None else as_json(recover.unheard)
+    stale = tx.run("stale_workers", now=now, stale_after=_us(recover.stale_after), unheard=unheard)
+    for session, worker_id in stale:
         if len(jobs) >= recover.limit:
             break
         jobs += _recover_session(tx, session, recover.limit - len(jobs))

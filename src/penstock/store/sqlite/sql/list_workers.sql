@@ -5,6 +5,7 @@ SELECT json_group_array(
         'started_at', started_at, 'heartbeat_at', heartbeat_at,
         'silent', (:now - heartbeat_at) / 1e6, 'stale_after', stale_after / 1e6, 'jobs', coalesce(held.jobs, 0),
         'health', health, 'failing', json(iif(failing, 'true', 'false')),
+        'unreached', json(iif(unreached, 'true', 'false')), 'process', process,
         'used', json_object(
             'cpu', coalesce(used.cpu, 0.0), 'memory', coalesce(used.memory, 0), 'gpu', coalesce(used.gpu, 0.0)
         )
