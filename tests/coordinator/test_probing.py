@@ -11,7 +11,7 @@ from penstock.coordinator import probes
 from penstock.coordinator.probes import answers
 
 
-async def asked(reply: bytes | None, path: str = "/ready?worker=a-b") -> tuple[bool, bytes]:
+async def asked(reply: bytes | None, path: str = "/ready?worker=a-b") -> tuple[bool | None, bytes]:
     """What a probe makes of a server that replies so, and what that server heard. None is silence."""
     heard: list[bytes] = []
     silent = asyncio.Event()
@@ -43,6 +43,11 @@ def test_a_worker_that_is_well() -> None:
 )
 def test_all_else_is_a_miss(reply: bytes) -> None:
     assert not asyncio.run(asked(reply))[0]
+
+
+def test_one_that_says_that_it_is_not_ready_has_answered() -> None:
+    assert asyncio.run(asked(b"HTTP/1.0 503 Unavailable\r\n\r\n"))[0] is False
+    assert asyncio.run(asked(b"HTTP/1.0 404 Not Found\r\n\r\n"))[0] is None
 
 
 def test_silence_is_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:

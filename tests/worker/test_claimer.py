@@ -47,7 +47,7 @@ class StubExecutor:
         self.given_back.append(why)
         self.buffer.clear()
 
-    def take(self, claims: list[Claim], claimed_at_us: int) -> None:
+    def take(self, claims: list[Claim], claimed_at_us: int, asked: float) -> None:
         self.buffer.extend(claims)
         while self.buffer and len(self.active) < self.slots:
             begun = self.buffer.popleft()

@@ -231,7 +231,7 @@ def test_what_was_fetched_ahead_and_does_not_begin_goes_back_if_another_is_idle(
     async def story(store: SharedStore, claimers: list[Claimer], executors: list[StubExecutor]) -> None:
         (executor,) = executors
         await dry(store, claimers)
-        executor.take([claim(100 + n) for n in range(60)], 0)
+        executor.take([claim(100 + n) for n in range(60)], 0, asyncio.get_running_loop().time())
         claimers[0].hint.set()
         while not executor.given_back:
             await asyncio.sleep(0.001)

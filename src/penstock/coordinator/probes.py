@@ -52,8 +52,9 @@ class Probes:
         well = [one for one, answer in zip(workers, answers, strict=True) if answer and (one.failing or one.unreached)]
         if failing or unreached or well:
             # Those that are marked already are marked anew: a mark ends by itself when nobody does.
-            sessions = ([one.session for one in group] for group in (failing, well, unreached))
-            await self._store.mark_workers(_mark(*sessions, term, self.interval))
+            lasts = MARKED_PROBES * (self.interval + ANSWER_SECONDS_MAX)
+            marks = MarkWorkers(_sessions(failing), _sessions(well), term, _sessions(unreached), lasts)
+            await self._store.mark_workers(marks)
         self._tell(failing, unreached, well)
 
     def _note(self, answers: dict[int, bool | None]) -> None:
@@ -82,8 +83,8 @@ class Probes:
             return await self._probe(worker.health)
 
 
-def _mark(failing: list[int], well: list[int], unreached: list[int], term: int, interval: float) -> MarkWorkers:
-    return MarkWorkers(failing, well, term, unreached, lasts=MARKED_PROBES * (interval + ANSWER_SECONDS_MAX))
+def _sessions(workers: list[WorkerInfo]) -> list[int]:
+    return [one.session for one in workers]
 
 
 def _is_probed(worker: WorkerInfo) -> bool:

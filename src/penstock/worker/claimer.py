@@ -97,7 +97,7 @@ class Claimer:
             settled, taken = self._together.idle, self._together.taken
             if settled and self._settings.burst:
                 await self._finisher.flush()  # A retry that is due at once must be seen by the last claim.
-            session = self._session()
+            session, asked = self._session(), self._loop.time()
             try:
                 claimed = await self._claim(want)
                 outage, refusal = Patience(), Patience()
@@ -118,7 +118,7 @@ class Claimer:
                 self._limited = sum(job.gates is not None for job in claimed.jobs) / len(claimed.jobs)
             self._together.taken += len(claimed.jobs)
             self._strays.look(claimed.jobs)
-            self._executor.take(claimed.jobs, claimed.claimed_at)
+            self._executor.take(claimed.jobs, claimed.claimed_at, asked)
             if len(claimed.jobs) == want:
                 await self._take_more()
             elif await self._dry(claimed, taken if settled else None):

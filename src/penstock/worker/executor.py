@@ -22,6 +22,7 @@ from penstock.store.params import Claim
 from penstock.worker.batches import Batches, outcomes_of
 from penstock.worker.coroutines import Coroutines
 from penstock.worker.deadlines import Deadlines
+from penstock.worker.doubt import Doubt
 from penstock.worker.hooks import HookCalls
 from penstock.worker.isolation import Isolation
 from penstock.worker.line import Line
@@ -96,12 +97,17 @@ class Executor:
         self._coroutines = Coroutines(self._loop, self._end)
         self._batches = Batches(self._loop, line.batching, line.calls, self._launch) if line.batching else None
         self._deadlines = Deadlines(self._loop, lambda: self.active.values(), self._time_out)
+        self._doubt = Doubt(store, lambda: [claim.token for claim in self.buffer], self._go_on, failed)
         self._plans: dict[str, Plan] = {}
 
     # Taking work
 
-    def take(self, claims: list[Claim], claimed_at_us: int) -> None:
-        """Begin what fits into the slots; buffer the rest. The store's clock is kept as an offset to ours."""
+    def take(self, claims: list[Claim], claimed_at_us: int, asked: float) -> None:
+        """Begin what fits into the slots; buffer the rest. `asked` is when the claim was sent, by the loop's clock.
+
+        The store's clock is kept as an offset to ours.
+        """
+        self._doubt.take(asked, alone=not self.buffer)
         self._offset_us = claimed_at_us - int(self._loop.time() * 1e6)
         self._plans.clear()
         if claims and log.isEnabledFor(logging.DEBUG):
@@ -136,12 +142,22 @@ class Executor:
         self.room.set()
         self._note_idle()
 
+    def _go_on(self, lost: list[int]) -> None:
+        """The store has said what is still ours."""
+        for token in lost:
+            self.drop(token)
+        self._fill()
+        self.room.set()
+        self._note_idle()
+
     def _note_idle(self) -> None:
         if not self.active and not self.buffer:
             self._limited.clear()
             self.idle.set()
 
     def _fill(self) -> None:
+        if self.buffer and self._doubt.arises():
+            return
         while self.buffer and len(self.active) < self.line.slots and self._quota.left > 0:
             self._quota.take()
             self._begin(self.buffer.popleft())
@@ -414,6 +430,7 @@ class Executor:
             self._batches.hurry()
 
     def close(self) -> None:
+        self._doubt.close()
         self._deadlines.close()
         self._threads.close()
         if self._batches is not None:

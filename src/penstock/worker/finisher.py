@@ -90,6 +90,11 @@ class Finisher:
         """Outcomes that are not stored yet."""
         return len(self._completed) + len(self._unfinished) + len(self._settling)
 
+    def starts(self) -> list[tuple[int, int]]:
+        """Tokens whose outcome waits for the event loop, and when they began. From any thread."""
+        ended = [*list(self._completed), *list(self._unfinished)]
+        return [(end.token, end.started_at) for end in ended if end.started_at is not None]
+
     async def run(self) -> None:
         try:
             await self._store_batches()

@@ -1,4 +1,4 @@
-"""Notices a blocked event loop and names the handler that blocks it."""
+"""Notices a blocked event loop, names the handler that blocks it, and does what cannot wait until it turns again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import CodeType, FrameType
 
 from penstock.domain.registry import Registry
 
 BLOCKED_SECONDS = 1.0
+LATE_SECONDS = 0.5
 LOOK_SECONDS = 0.25
 TICK_SECONDS = 0.1
 
@@ -28,6 +30,8 @@ class Watchdog:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-watchdog", daemon=True)
         self.blocked = 0
+        self.meanwhile: Callable[[], None] = lambda: None
+        """Called from a thread, again and again, while the loop does not turn."""
         self._ticks()
         self._thread.start()
 
@@ -48,10 +52,18 @@ class Watchdog:
         reported = 0.0
         while not self._stop.wait(LOOK_SECONDS):
             tick, silent = self._tick, self.age()
+            if silent > LATE_SECONDS:
+                self._do_meanwhile()
             if silent > BLOCKED_SECONDS and tick != reported:
                 reported = tick
                 self.blocked += 1
                 self._report(silent)
+
+    def _do_meanwhile(self) -> None:
+        try:
+            self.meanwhile()
+        except Exception:  # Whatever it is: a blocked loop must still be noticed.
+            log.exception("could not do what is done while the event loop is blocked")
 
     def _report(self, silent: float) -> None:
         frame = sys._current_frames().get(self._loop_thread)

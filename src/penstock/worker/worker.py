@@ -109,6 +109,7 @@ class Worker:
         self._health_url: str | None = None
         self._starting: asyncio.Task[Any] | None = None
         self._crew: Crew | None = None
+        self._watchdog: Watchdog | None = None
         self._recycled = False
         self._told_to_drain = False
         self._slots = settings.concurrency
@@ -186,7 +187,7 @@ class Worker:
             loop.call_soon_threadsafe(self._register_again, session)
 
         heartbeat = self._parts.heartbeat(self._store, self._clock, self._settings.heartbeat_interval, lost)
-        watchdog = self._parts.watchdog(self._registry)
+        watchdog = self._watchdog = self._parts.watchdog(self._registry)
         health: ServedHealth | None = None
         try:
             health = ServedHealth(self._settings, self._store, self._clock, self._pulse(watchdog, heartbeat))
@@ -268,11 +269,14 @@ class Worker:
         if self._stopping.is_set():
             crew.begin_no_more()
         self._coordinator = self._make_coordinator(heartbeat)
+        reporter = Reporter(self._store, crew)
+        assert self._watchdog is not None
+        self._watchdog.meanwhile = reporter.mark_started_meanwhile
         finishing = self._guard(crew.finisher.run())
         claiming = self._guard(self._claim(crew))
         self._tasks = [
             finishing,
-            self._guard(Reporter(self._store, crew).run()),
+            self._guard(reporter.run()),
             self._guard(self._listen(listener, crew)),
             self._guard(self._coordinator.run()),
             self._guard(self._neighbours.run()),

@@ -1,0 +1,67 @@
+"""Whether what was claimed ahead is still this worker's.
+
+What is held and not begun may be given to others: by the start timeout, or because this worker was called lost. The
+store tells of it within moments, but not while the event loop is blocked. So when nothing could begin here for a while,
+or a claim was answered late, the store is asked before anything of it begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from penstock.domain.errors import StoreError
+from penstock.store.contract import Store
+from penstock.store.params import ReadSignals
+from penstock.worker.outage import FATAL, Patience
+
+SURE_SECONDS = 2.0
+
+
+class Doubt:
+    """`held` are the tokens of what has not begun; `settled` is told which of them are lost, and may go on."""
+
+    def __init__(
+        self,
+        store: Store,
+        held: Callable[[], list[int]],
+        settled: Callable[[list[int]], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._store = store
+        self._held = held
+        self._settled = settled
+        self._failed = failed
+        self._sure = self._loop.time()
+        self._asking: asyncio.Task[None] | None = None
+
+    def take(self, asked: float, alone: bool) -> None:
+        """What was asked for at this moment is held now; `alone`, if nothing else is."""
+        self._sure = asked if alone else min(self._sure, asked)
+
+    def arises(self) -> bool:
+        """Whether nothing may begin now. Asked whenever something could, so that the time since tells of a block."""
+        now = self._loop.time()
+        since, self._sure = now - self._sure, now
+        if since > SURE_SECONDS and self._asking is None:
+            self._asking = self._loop.create_task(self._ask())
+        return self._asking is not None
+
+    async def _ask(self) -> None:
+        patience = Patience()
+        while True:
+            try:
+                lost = (await self._store.read_signals(ReadSignals(0, self._held()))).lost
+                break
+            except StoreError as error:
+                if isinstance(error, FATAL):
+                    self._failed(error)
+                    return
+                await patience.wait("could not ask which jobs are still held", error)
+        self._asking, self._sure = None, self._loop.time()
+        self._settled(lost)
+
+    def close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()

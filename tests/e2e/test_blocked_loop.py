@@ -1,0 +1,85 @@
+"""An async handler that blocks the event loop: a classic mistake, which must cost no more than time (SPEC X1, A3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from penstock import App, State
+from penstock.store.params import ClaimJobs, RegisterWorker
+from tests.e2e.processes import Processes, counts, until
+
+BRISK = {
+    "heartbeat_interval": 1.0, "recovery_interval": 0.2, "leader_lease": 0.5, "start_timeout": 2.0,
+    "start_check_interval": 0.2,
+}  # fmt: skip
+
+HANDLERS = """
+@app.job(attempts=3)
+async def block(gate: str) -> str:
+    say("blocks", penstock.current().attempt)
+    while not os.path.exists(gate):
+        time.sleep(0.01)
+    return "done"
+
+@app.job
+async def quick(number: int) -> None:
+    say("ran", number)
+
+@app.job
+async def decoy() -> None: ...
+"""
+
+
+def let_start_timeout_pass(app: App) -> None:
+    """What was claimed before has been judged when a job is given back that another claims now and never begins."""
+    decoy = app.enqueue("decoy", priority=100, queue="decoys")
+    lazy = app.store.register_worker(
+        RegisterWorker(worker_id="lazy", host="h", pid=1, version="1", slots=1, stale_after=600.0)
+    ).wait()
+    until(lambda: app.store.claim_jobs(ClaimJobs(lazy, 1, queues=("decoys",))).wait().jobs, "the decoy is claimed")
+    until(lambda: give_backs(app, decoy.id) == 1, "the decoy is given back")
+
+
+def give_backs(app: App, job_id: str) -> int:
+    return sum(step.event == "give_back" for step in app.store.read_history(job_id).wait())
+
+
+def test_what_blocks_the_loop_from_its_first_step_runs_once(app: App, processes: Processes, gate: str) -> None:
+    """Also those that it holds up: they have slots here, and begin when the loop turns again."""
+    first = processes.worker(HANDLERS, **BRISK, concurrency=3, queues="default")
+    app.enqueue("quick", {"number": 0}).result(timeout=30)
+    with app.transaction() as tx:
+        jobs = [app.enqueue("block", {"gate": gate}, conn=tx) for _ in range(3)]
+    first.wait_for("blocks 1")
+    second = processes.worker(HANDLERS, **BRISK, concurrency=3, queues="default")
+    until(lambda: counts(app).get(State.RUNNING) == 3, "all that the blocked worker has begun is known to run")
+    let_start_timeout_pass(app)
+    open(gate, "w").close()
+    assert [job.result(timeout=30) for job in jobs] == ["done"] * 3
+    assert (len(first.printed("blocks 1")), len(second.printed("blocks 1"))) == (3, 0)
+    assert [(job.read().attempt, give_backs(app, job.id)) for job in jobs] == [(1, 0)] * 3
+
+
+def test_what_waits_behind_a_blocked_loop_is_run_by_another_and_only_there(
+    app: App, processes: Processes, gate: str
+) -> None:
+    """It is fetched ahead, and the start timeout gives it to another. The first must ask before it begins the rest."""
+    with app.transaction() as tx:
+        before = [app.enqueue("quick", {"number": number}, conn=tx) for number in range(300)]
+        blocker = app.enqueue("block", {"gate": gate}, conn=tx)
+        after = [app.enqueue("quick", {"number": number}, conn=tx) for number in range(300, 600)]
+    first = processes.worker(HANDLERS, **BRISK, concurrency=1)
+    first.wait_for("blocks 1")
+    second = processes.worker(HANDLERS, **BRISK, concurrency=10)
+    held = {State.RUNNING, State.COMPLETED}  # Of those that ran before the blocker some wait for the loop to be stored.
+    until(lambda: set(counts(app)) == held, "another has run all that had not begun")
+    assert sum(give_backs(app, job.id) for job in after) > 0, "nothing was fetched ahead"
+    open(gate, "w").close()
+    assert blocker.result(timeout=30) == "done"
+    again = app.enqueue("quick", {"number": 600})
+    again.result(timeout=30)
+    first.stop()
+    second.stop()
+    ran = Counter(line for worker in (first, second) for line in worker.printed("ran "))
+    assert (len(ran), set(ran.values())) == (601, {1})
+    assert [job.read().attempt for job in before[:5]] == [1] * 5
