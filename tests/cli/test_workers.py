@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from penstock import App, Resources
-from penstock.store.params import ClaimJobs, HeartbeatWorker, RegisterWorker
+from penstock.store.params import ClaimJobs, HeartbeatWorker, MarkWorkers, RegisterWorker
 from penstock.store.sqlite.store import SqliteStore
 from penstock.worker.settings import make_settings
 from tests.cli.conftest import Call, Shell
@@ -106,6 +106,17 @@ def test_json(call: Call, register: Register, app: App, tmp_path: Path) -> None:
     assert worker["resources"] == {"cpu": 0.0, "memory": 0, "gpu": 1.0}
     assert datetime.fromisoformat(worker["heartbeat_at"]).tzinfo is not None
     assert 0 <= worker["silent"] < 60
+
+
+def test_one_that_does_not_answer_probes_is_shown_as_failing(call: Call, register: Register, app: App) -> None:
+    session = register("sick", health="http://10.0.0.1:80/ready")
+    app.store.mark_workers(MarkWorkers([session])).wait()
+    (shown,) = rows(call("workers").out)
+    assert (shown["id"], shown["status"]) == ("sick", "failing")
+    (worker,) = call("workers", "--json").json["workers"]
+    assert (worker["status"], worker["failing"], worker["health"]) == ("inactive", True, "http://10.0.0.1:80/ready")
+    end(app, session)
+    assert "no worker runs" in call("workers").out
 
 
 def test_without_workers_it_says_how_to_start_one(call: Call, app: App) -> None:

@@ -266,7 +266,9 @@ def test_a_worker_that_never_answered_is_not_judged_and_that_is_told_once(
     duty = Probes(scene.store, CoordinatorSettings(), Answers(*[None] * 5, True))
     do(scene, duty, times=5)
     assert (worker(scene).status, worker(scene).unreached) == ("active", True)
-    assert [record.getMessage().partition(" at ")[0] for record in caplog.records] == ["worker worker cannot be reached"]
+    assert [record.getMessage().partition(" at ")[0] for record in caplog.records] == [
+        "worker worker cannot be reached"
+    ]
     do(scene, duty)
     assert (worker(scene).status, worker(scene).unreached) == ("active", False)
 

@@ -1,4 +1,4 @@
-"""Who is lost, by what one observer sees: in virtual time, with a store whose clock is set while workers beat or die."""
+"""Who is lost, by what one observer sees: in virtual time, with a store whose clock is set while workers beat."""
 
 from __future__ import annotations
 

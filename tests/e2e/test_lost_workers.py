@@ -42,18 +42,30 @@ def test_a_killed_workers_job_is_recovered_and_run_by_another(app: App, processe
 
 
 def test_a_restarted_worker_with_the_same_id_takes_its_jobs_back(app: App, processes: Processes, gate: str) -> None:
-    settings = {**QUICK_RECOVERY, "recovery_interval": 600, "worker_id": "steady"}
+    """At once: its process is known to be gone, however long it might have been silent."""
+    settings = {"heartbeat_interval": 600, "worker_id": "steady"}
     first = processes.worker(GATED, **settings)
     job = app.enqueue("gated", {"gate": gate})
     first.wait_for("begun 1")
     first.send(signal.SIGKILL)
     first.wait()
-    until(
-        lambda: processes.launch(GATED, **settings).wait_for_any("started:", "WorkerRefused") == "started:",
-        "the id is free once the dead worker is stale",
-    )
+    processes.worker(GATED, **settings)
     assert job.result(timeout=30) == "attempt 2"
     assert job.read().crashes == 1
+    assert [row.status for row in app.store.list_workers().wait()] == ["active", "lost"]
+
+
+def test_a_worker_whose_process_lives_keeps_its_id(app: App, processes: Processes, gate: str) -> None:
+    """Also while it is suspended, and is silent: nobody but its staleness says that it is gone."""
+    settings = {"heartbeat_interval": 600, "worker_id": "steady"}
+    first = processes.worker(GATED, **settings)
+    first.freeze(app)
+    assert processes.launch(GATED, **settings).wait_for_any("started:", "WorkerRefused") == "WorkerRefused"
+    first.send(signal.SIGCONT)
+    job = app.enqueue("gated", {"gate": gate})
+    first.wait_for("begun 1")
+    open(gate, "w").close()
+    assert job.result(timeout=30) == "attempt 1"
 
 
 def test_a_job_that_kills_its_worker_ends_dead_and_its_neighbours_survive(app: App, processes: Processes) -> None:

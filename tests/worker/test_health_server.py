@@ -176,6 +176,23 @@ def test_connections_that_say_nothing_keep_nobody_out(server: HealthServer) -> N
         assert get(server)[0] == 200
 
 
+def test_a_probe_is_answered_while_the_threads_of_others_are_slow_to_end(
+    server: HealthServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a busy machine: that they were hung up on does not mean that they have had their turn."""
+    finish = health_server._Request.finish
+
+    def slowly(self: health_server._Request) -> None:
+        time.sleep(0.2)
+        finish(self)
+
+    monkeypatch.setattr(health_server._Request, "finish", slowly)
+    with contextlib.ExitStack() as stack:
+        for _ in range(5 * CONNECTIONS_MAX):
+            stack.enter_context(connect(server))
+        assert get(server) == (200, {"asked": "/live"})
+
+
 def test_a_client_that_takes_too_long_is_left_however_often_it_says_something(
     server: HealthServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

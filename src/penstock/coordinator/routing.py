@@ -39,7 +39,7 @@ class Routing:
     async def do(self, term: int) -> None:
         pauses = Pauses(await self._store.list_pauses())
         waiting = unpaused_lanes(await self._store.count_waiting(CountWaiting()), pauses)
-        # Also who is overdue: it is lost soon, if it is gone, and a step of the clock makes everybody look so for a while.
+        # Also who is overdue: if it is gone it is lost soon, and after a step of the clock everybody looks so.
         takers = [one for one in await self._store.list_workers() if one.status == "active"]
         stuck = {_lane(one): one for one in stuck_lanes(waiting, takers)}
         for lane in [lane for lane in self._seen if lane not in stuck]:

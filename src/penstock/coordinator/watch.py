@@ -1,9 +1,9 @@
 """Who was not heard of for too long, as one observer has seen it (SPEC A2, A11).
 
-Clocks are set: by a step forward the store's clock makes a healthy worker look silent for an hour, by a step back a dead
-one is not overdue for an hour. So whoever watches counts by its own monotonic clock from when it saw a worker's last
-heartbeat change. What it has not seen, because it began to watch later, the store's clock tells; but before that is
-believed, the worker has half of its patience, one and a half heartbeats, to be heard.
+Clocks are set: by a step forward the store's clock makes a healthy worker look silent for an hour, by a step back a
+dead one is not overdue for an hour. So whoever watches counts by its own monotonic clock from when it saw a worker's
+last heartbeat change. What it has not seen, because it began to watch later, the store's clock tells; but before that
+is believed, the worker has half of its patience, one and a half heartbeats, to be heard.
 """
 
 from __future__ import annotations

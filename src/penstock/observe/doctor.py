@@ -122,12 +122,33 @@ def check_workers(workers: Sequence[WorkerInfo]) -> Iterator[Finding]:
             "workers", "warning", f"silent for longer than three heartbeats: {_names(stale)}",
             "another worker takes their jobs back within seconds" if live else f"to get their jobs back, {START_ONE}",
         )  # fmt: skip
+    yield from _check_probed(workers)
     lost = [worker for worker in workers if worker.status == "lost" and worker.silent < LOST_SECONDS]
     if lost:
         yield Finding(
             "workers", "warning", f"lost in the last hour: {_names(lost)}",
             "their jobs were taken back; look for the reason in their logs: killed, out of memory, machine gone?",
         )  # fmt: skip
+
+
+def _check_probed(workers: Sequence[WorkerInfo]) -> Iterator[Finding]:
+    """Those that live and do not answer, or cannot be asked."""
+    failing = [worker for worker in workers if worker.failing and worker.status == "inactive"]
+    if failing:
+        yield Finding(
+            "workers", "warning", f"not answering probes, so they get no jobs: {_places(failing)}",
+            "look at their logs for a handler that blocks the event loop, or ask one yourself: its address, with curl",
+        )  # fmt: skip
+    unreached = [worker for worker in workers if worker.unreached and worker.live]
+    if unreached:
+        yield Finding(
+            "workers", "warning", f"the leading worker has never reached: {_places(unreached)}",
+            "they get jobs, but one that hangs is not noticed: let workers reach each other there (--health HOST:PORT)",
+        )  # fmt: skip
+
+
+def _places(workers: Sequence[WorkerInfo]) -> str:
+    return _listed([f"{one.id} on {one.host} at {one.health}" for one in workers])
 
 
 def _names(workers: Sequence[WorkerInfo]) -> str:

@@ -92,7 +92,7 @@ class Finisher:
 
     def starts(self) -> list[tuple[int, int]]:
         """Tokens whose outcome waits for the event loop, and when they began. From any thread."""
-        ended = [*list(self._completed), *list(self._unfinished)]
+        ended: list[Completed | Unfinished] = [*self._completed, *self._unfinished]
         return [(end.token, end.started_at) for end in ended if end.started_at is not None]
 
     async def run(self) -> None:

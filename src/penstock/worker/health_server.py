@@ -38,6 +38,8 @@ REQUEST_BYTES_MAX = 16 * 1024
 SWEEP_SECONDS = 1.0
 PAUSE_SECONDS = 0.1
 CLOSE_SECONDS_MAX = 1.0
+ROOM_SECONDS_MAX = 0.5
+"""How long a newcomer waits while the threads of those that were hung up on come to their end."""
 
 log = logging.getLogger("penstock.worker")
 
@@ -116,7 +118,7 @@ class _Door(ThreadingHTTPServer):
         self.address_family = family
         self.answers = answers
         self._open: dict[socket.socket, float] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         super().__init__(address, _Request)
         self.socket.setblocking(False)  # Whoever knocked may be gone again: nobody waits for the next.
 
@@ -137,8 +139,9 @@ class _Door(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
+            # A thread that was hung up on may not have had its turn yet: whoever comes next is not turned away for that.
+            full = not self._lock.wait_for(lambda: len(self._open) < THREADS_MAX, ROOM_SECONDS_MAX)
             oldest = next(iter(self._open), None) if len(self._open) >= CONNECTIONS_MAX else None
-            full = len(self._open) >= THREADS_MAX
             if not full:
                 if oldest is not None:
                     self._open[oldest] = self._open.pop(oldest)  # The next newcomer takes the place of another.
@@ -153,6 +156,7 @@ class _Door(ThreadingHTTPServer):
     def shutdown_request(self, request: Any) -> None:
         with self._lock:
             self._open.pop(request, None)
+            self._lock.notify()
         super().shutdown_request(request)
 
     def hang_up_on_late(self) -> None:

@@ -19,10 +19,11 @@ from penstock.coordinator.leader import Leader
 from penstock.coordinator.schedules import Schedules
 from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
-from penstock.domain.errors import ConfigError, PenstockError, StoreError
+from penstock.domain.errors import ConfigError, PenstockError, StoreError, WorkerRefused
 from penstock.domain.gates import whole_of
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
+from penstock.store.call import Call
 from penstock.store.contract import Listener, Store
 from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker, Signals
 from penstock.worker import child
@@ -32,11 +33,13 @@ from penstock.worker.finisher import Finisher
 from penstock.worker.frames import Start
 from penstock.worker.health import Pulse
 from penstock.worker.heartbeat import Heartbeat
+from penstock.worker.identity import own_identity
 from penstock.worker.leaks import cancel_leaked_tasks, marked
 from penstock.worker.line import lines_of
 from penstock.worker.memory import watch_memory
 from penstock.worker.neighbours import Neighbours
 from penstock.worker.outage import FATAL, Patience
+from penstock.worker.predecessor import gone_before
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Stop
 from penstock.worker.serving import ServedHealth
@@ -345,8 +348,20 @@ class Worker:
     # Registration
 
     async def _register(self, listener: Listener, heartbeat: Heartbeat) -> None:
+        try:
+            self._session = await self._ask_to_register(listener)
+        except WorkerRefused:
+            gone = await gone_before(self._store, self._settings.worker_id)
+            if gone is None:
+                raise
+            log.warning("the process that was worker %s is gone: its jobs are recovered", self._settings.worker_id,
+                        extra=fields("worker.replaced", worker_id=self._settings.worker_id))  # fmt: skip
+            self._session = await self._ask_to_register(listener, replaces=gone)
+        heartbeat.session = self._session
+
+    def _ask_to_register(self, listener: Listener, replaces: int | None = None) -> Call[int]:
         settings = self._settings
-        self._session = await self._store.register_worker(
+        return self._store.register_worker(
             RegisterWorker(
                 worker_id=settings.worker_id,
                 host=socket.gethostname(),
@@ -362,9 +377,10 @@ class Worker:
                 bell=listener.bell,
                 health=self._health_url,
                 limits=settings.limits,
+                process=own_identity(),
+                replaces=replaces,
             )
         )
-        heartbeat.session = self._session
 
     def _register_again(self, session: int) -> None:
         """The store declared this worker lost (it was silent for too long): its jobs are gone; begin anew."""

@@ -77,6 +77,20 @@ def test_a_stale_worker_is_named_with_what_happens_to_its_jobs(others: list[Work
     )  # fmt: skip
 
 
+def test_a_worker_that_does_not_answer_probes_is_named() -> None:
+    sick = worker(id="sick", host="far", status="inactive", failing=True, health="http://far:80/ready")
+    ended = worker(id="ended", status="inactive")
+    alone, found = check_workers([sick, ended])
+    assert (alone.level, found.level) == ("warning", "warning")
+    assert "get no jobs: sick on far at http://far:80/ready" in found.message
+
+
+def test_a_worker_that_was_never_reached_is_named() -> None:
+    ok, found = check_workers([worker(id="hidden", host="far", unreached=True, health="http://far:80/ready")])
+    assert (ok.level, found.level) == ("ok", "warning")
+    assert "never reached: hidden on far at http://far:80/ready" in found.message
+
+
 def test_workers_lost_within_the_hour_are_named() -> None:
     lost = [worker(id=f"lost{number}", status="lost", silent=60.0) for number in range(7)]
     old = worker(id="old", status="lost", silent=3601.0)

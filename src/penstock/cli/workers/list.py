@@ -20,7 +20,7 @@ LOST_SECONDS = 3600.0
 NAMES_MAX = 3
 # A narrow terminal goes without these, in this order; --json has them all.
 SPARE = ("version", "pid", "resources", "started", "capabilities", "queues", "slots", "host", "types")
-STATUS_STYLES = {"active": "green", "draining": "cyan", "stale": "yellow", "lost": "red"}
+STATUS_STYLES = {"active": "green", "draining": "cyan", "stale": "yellow", "failing": "red", "lost": "red"}
 
 
 @guarded
@@ -35,6 +35,7 @@ def list_workers(
     """List the workers, drain and resize them.
 
     By itself it lists those alive, draining, and lost in the last hour: what each takes and when it was last heard of.
+    One that is failing lives and does not answer probes: it gets no jobs until it does.
 
     Of resources it shows what the running jobs need and what there is, such as cpu=3/8.
 
@@ -59,7 +60,8 @@ def list_workers(
 
 
 def _of_interest(worker: WorkerInfo) -> bool:
-    return worker.status in ("active", "draining") or (worker.status == "lost" and worker.silent < LOST_SECONDS)
+    alive = worker.status in ("active", "draining") or worker.failing
+    return alive or (worker.status == "lost" and worker.silent < LOST_SECONDS)
 
 
 def _document(worker: WorkerInfo) -> dict[str, Any]:
@@ -111,7 +113,7 @@ def _row(worker: WorkerInfo) -> dict[str, Text]:
 def _status(worker: WorkerInfo) -> Text:
     from rich.text import Text
 
-    status = "stale" if worker.stale else worker.status
+    status = "stale" if worker.stale else "failing" if worker.failing and worker.status == "inactive" else worker.status
     return Text(status, style=STATUS_STYLES.get(status, ""))
 
 

@@ -28,8 +28,8 @@ class Leadership(msgspec.Struct, frozen=True):
 class RecoverJobs(msgspec.Struct, frozen=True):
     """Take back the jobs of workers whose heartbeat is older than `stale_after`, and than what they registered.
 
-    Whoever has watched them itself says who was `unheard`: sessions, each with the moment of its last heartbeat as it is
-    stored. Then the store's clock is not asked, and one that has been heard of since is left alone. The `term` of a
+    Whoever has watched them itself says who was `unheard`: sessions, each with the moment of its last heartbeat as it
+    is stored. Then the store's clock is not asked, and one that has been heard of since is left alone. The `term` of a
     leader fences it; an `actor`, a person who asks, has none and is audited.
     """
 

@@ -99,9 +99,7 @@ def mark_steps(mark: p.MarkWorkers) -> Steps[None]:
     marks = ((True, False, mark.failing), (False, True, mark.unreached), (False, False, mark.well))
     for failing, unreached, sessions in marks:
         if sessions:
-            yield from run(
-                "mark_workers", failing=failing, unreached=unreached, lasts=lasts, sessions=list(sessions)
-            )
+            yield from run("mark_workers", failing=failing, unreached=unreached, lasts=lasts, sessions=list(sessions))
 
 
 # Effects that a job runs at most once

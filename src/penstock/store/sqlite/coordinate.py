@@ -98,7 +98,9 @@ def mark_workers(tx: Tx, mark: p.MarkWorkers) -> None:
     marks = ((1, 0, mark.failing), (0, 1, mark.unreached), (0, 0, mark.well))
     for failing, unreached, sessions in marks:
         if sessions:
-            tx.change("mark_workers", failing=failing, unreached=unreached, lasts=lasts, sessions=as_json(list(sessions)))
+            tx.change(
+                "mark_workers", failing=failing, unreached=unreached, lasts=lasts, sessions=as_json(list(sessions))
+            )
 
 
 # Effects that a job runs at most once
