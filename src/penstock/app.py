@@ -423,7 +423,8 @@ class App:
 
         Settings: concurrency, types, queues, capabilities, resources, worker_id, poll_interval,
         heartbeat_interval, shutdown_timeout, job_timeout, process_slots, max_jobs,
-        max_memory, health, log_payloads, burst. Those not given are from the config of from_config().
+        max_memory, health, log_payloads, burst; and for when it leads: recovery_interval, start_timeout,
+        start_check_interval, probe_interval, leader_lease. Those not given are from the config of from_config().
         """
         from penstock.worker.signals import stop_on_signals
 

@@ -139,7 +139,7 @@ class _Door(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
-            # A thread that was hung up on may not have had its turn yet: whoever comes next is not turned away for that.
+            # A thread that was hung up on may not have had its turn yet: nobody is turned away for that.
             full = not self._lock.wait_for(lambda: len(self._open) < THREADS_MAX, ROOM_SECONDS_MAX)
             oldest = next(iter(self._open), None) if len(self._open) >= CONNECTIONS_MAX else None
             if not full:

@@ -1,7 +1,7 @@
 """Tells the store, a few times a second, which attempts have begun and how far they are.
 
 An attempt that begins and ends within one tick needs no word of its own: its outcome carries both times. While a
-handler blocks the event loop, a thread tells of the starts: otherwise what runs would be given to others as never begun.
+handler blocks the event loop a thread tells of the starts; otherwise what runs would be given to others as never begun.
 """
 
 from __future__ import annotations
