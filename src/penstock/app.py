@@ -36,6 +36,7 @@ from penstock.domain.registry import Declaration, Registry, Runner
 from penstock.domain.spread import Mode, make_spread, start_moment
 from penstock.domain.workflows import OnFailure
 from penstock.jobtype import DeclareOptions, EnqueueOptions, JobType
+from penstock.observe.redaction import Redact, add_hook
 from penstock.schedules.book import Schedules
 from penstock.schedules.installing import Configured, configured_plans, install
 from penstock.schedules.plan import When, check_schedule_name, make_plan
@@ -57,6 +58,7 @@ R = TypeVar("R")
 D = TypeVar("D")
 T = TypeVar("T")
 Co = Coroutine[Any, Any, R]
+Redacting = TypeVar("Redacting", bound=Redact)
 
 
 class Declare(Protocol):
@@ -244,6 +246,16 @@ class App:
         if check_schedule_name(name) in self._planned:
             raise ConfigError(f"two schedules are declared as {name!r}; give one of them another name")
         self._planned[name] = make_plan(job, when)
+
+    def redact(self, function: Redacting) -> Redacting:
+        """Ask this function before the text of an error is stored or logged: it answers what may be seen of it.
+
+        What looks like a key, a token or a password has been taken out already. Also as a decorator: @app.redact.
+        """
+        if not callable(function) or inspect.iscoroutinefunction(function):
+            raise ConfigError(f"app.redact takes a plain function from text to text, not {function!r}")
+        add_hook(self, function)
+        return function
 
     # Enqueueing
 

@@ -193,6 +193,16 @@ def wait_in_child(url: str, job_id: str) -> str:
 # Failing
 
 
+@app.redact
+def hide_code_names(text: str) -> str:
+    return text.replace("orion", "[a project]")
+
+
+@app.job(runner="process", attempts=1)
+def fail_with_text(text: str) -> None:
+    raise ValueError(text)
+
+
 @app.job(runner="process", attempts=1)
 def fail_with(kind: str) -> None:
     raise {

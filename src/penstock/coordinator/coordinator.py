@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from penstock.coordinator.duty import Duty
 from penstock.coordinator.leader import Leader
 from penstock.domain.errors import NotLeader, PenstockError
+from penstock.observe.redaction import told
 
 log = logging.getLogger("penstock.coordinator")
 
@@ -60,5 +61,5 @@ class Coordinator:
         except NotLeader:
             self._leader.step_down()
         except PenstockError as error:
-            log.error("could not %s: %s", duty.name, error)
+            log.error("could not %s: %s", duty.name, told(error))
         return None

@@ -22,6 +22,7 @@ from collections.abc import Callable
 
 from penstock.domain.errors import PenstockError
 from penstock.observe.logs import fields
+from penstock.observe.redaction import told
 from penstock.store.contract import Store
 from penstock.store.params import Leadership, LeadStore
 
@@ -58,7 +59,7 @@ class Leader:
         try:
             found = await self._store.lead_store(LeadStore(self._session(), self._lease))
         except PenstockError as error:
-            log.warning("could not ask who leads: %s", error)
+            log.warning("could not ask who leads: %s", told(error))
             return self._lease / RENEWALS
         self._note(found, asked)
         if found.acting:
@@ -90,4 +91,4 @@ class Leader:
         try:
             await self._store.lead_store(LeadStore(self._session(), None))
         except PenstockError as error:
-            log.warning("could not give up the lead: %s", error)
+            log.warning("could not give up the lead: %s", told(error))

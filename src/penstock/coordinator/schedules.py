@@ -20,6 +20,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.gates import Wholes
 from penstock.domain.ids import id_from
 from penstock.observe.logs import fields
+from penstock.observe.redaction import told
 from penstock.store.contract import Store
 from penstock.store.params import (
     ChangeSchedules,
@@ -135,8 +136,8 @@ class Schedules:
     def _put_aside(self, name: str, revision: int, error: Exception) -> None:
         self._aside[name, revision] = asyncio.get_running_loop().time() + TRY_AGAIN_SECONDS
         log.error("schedule %s could not be fired, and is tried again in a minute: %s; look at it with: penstock "
-                  "schedules show %s", name, error, name,
-                  extra=fields("schedule.failed", schedule=name, reason=str(error)))  # fmt: skip
+                  "schedules show %s", name, told(error), name,
+                  extra=fields("schedule.failed", schedule=name, reason=told(error)))  # fmt: skip
 
 
 def _tell_missed(missed: Mapping[str, Missed]) -> None:

@@ -18,7 +18,9 @@ _SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 
 def http_status(error: object) -> int | None:
-    """The HTTP status that an error carries, in the ways that HTTP clients carry it."""
+    """The HTTP status that an error carries, in the ways that HTTP clients carry it. An exit has a code of its own."""
+    if isinstance(error, SystemExit):
+        return None
     for holder in (error, attribute(error, "response")):
         for name in ("status_code", "status", "code"):
             status = _as_status(attribute(holder, name))

@@ -7,15 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from penstock.domain.causes import chain, parts
 from penstock.domain.duration import parse_duration
+from penstock.domain.error_codes import error_code
 from penstock.domain.errors import DoNotRetry, PayloadError, Retry
 from penstock.domain.http_errors import http_status, retry_after
 from penstock.domain.job import ErrorInfo
 from penstock.domain.options import Backoff, Policy
+from penstock.domain.secrets import hide_secrets
 from penstock.domain.transient import TRANSIENT_STATUS, is_transient
 
 JITTER = 0.1
+TYPE_CHARS_MAX = 200
 MESSAGE_CHARS_MAX = 4_000
 STACK_CHARS_MAX = 16_000
 PARTS_TOLD = 3
@@ -107,19 +112,26 @@ def _number(after: Any) -> Any:
     return float(after) if isinstance(after, str) and after.strip().isdecimal() else after
 
 
-def describe_error(error: BaseException) -> ErrorInfo:
-    """The error in bounded, storable form. Never raises, whatever the exception's own code does."""
+def describe_error(error: BaseException, redact: Callable[[str], str] = hide_secrets) -> ErrorInfo:
+    """The error in bounded, storable form, without what `redact` takes out of a text. Never raises, whatever the
+    exception's own code does.
+    """
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     found = parts(error)
-    status = http_status(found[0]) if len(found) == 1 else None
+    code = error_code(found[0]) if len(found) == 1 else None
     return ErrorInfo(
-        type=name[:200],
-        message=_clip("; ".join(_messages(error, found)), MESSAGE_CHARS_MAX),
-        stack=_clip("".join(_stacks(error, found)), STACK_CHARS_MAX),
-        code=None if status is None else str(status),
+        type=_storable(name[:TYPE_CHARS_MAX]),
+        message=_clip(redact("; ".join(_messages(error, found))), MESSAGE_CHARS_MAX),
+        stack=_clip(redact("".join(_stacks(error, found))), STACK_CHARS_MAX),
+        code=None if code is None else redact(code),
         transient=is_transient(error),
     )
+
+
+def redacted(info: ErrorInfo, redact: Callable[[str], str]) -> ErrorInfo:
+    """What another process has described, without what this one takes out of a text."""
+    return msgspec.structs.replace(info, message=redact(info.message), stack=redact(info.stack))
 
 
 def _messages(error: BaseException, found: list[BaseException]) -> list[str]:
@@ -138,12 +150,17 @@ def _safe_str(error: BaseException) -> str:
         text = str(error)
     except BaseException as broken:
         return f"<the exception's own str() raised {type(broken).__name__}>"
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return _storable(text)
 
 
 def _safe_stack(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__, limit=-30)
-    return "".join(traceback.format_list(frames)).encode("utf-8", "backslashreplace").decode("utf-8")
+    return _storable("".join(traceback.format_list(frames)))
+
+
+def _storable(text: str) -> str:
+    """The text with halves of characters in their escaped spelling."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _clip(text: str, limit: int) -> str:

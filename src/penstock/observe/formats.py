@@ -80,6 +80,8 @@ def _extra(record: logging.LogRecord) -> Iterator[tuple[str, Any]]:
 def _traces(formatter: logging.Formatter, record: logging.LogRecord) -> Iterator[str]:
     if record.exc_info and record.exc_info[0] is not None:
         yield formatter.formatException(record.exc_info)
+    elif record.exc_text:
+        yield record.exc_text
     if record.stack_info:
         yield formatter.formatStack(record.stack_info)
 

@@ -28,6 +28,7 @@ from penstock.domain.registry import Declaration
 from penstock.domain.retry import GiveUp, describe_error
 from penstock.domain.running import running
 from penstock.observe import logs
+from penstock.observe.redaction import log_error, redact, told
 from penstock.store.call import Call
 from penstock.store.params import Claim
 from penstock.store.refused import RefusedStore
@@ -105,7 +106,7 @@ class Server:
         try:
             loop, closing = opened.result()
         except BaseException as error:
-            self.wire.send(Ready(f"the lifespan raised {type(error).__name__}: {error}"))
+            self.wire.send(Ready(f"the lifespan raised {type(error).__name__}: {told(error)}"))
             sys.exit(1)
         try:
             yield loop
@@ -128,7 +129,8 @@ class Server:
             asyncio.run(live())
         except BaseException as error:
             if opened.done():
-                log.error("the event loop of a child process has ended; the process is replaced", exc_info=error)
+                log_error(log, logging.ERROR, error, "the event loop of a child process has ended; the process is "
+                          "replaced")  # fmt: skip
                 self.wire.hang_up()
             else:
                 opened.set_exception(error)
@@ -143,11 +145,11 @@ class Server:
         else:
             call = BatchCall(runs)
             outcomes = list(outcomes_of(call, *self._call(call)))
-        told = [_told(run, result, error) for run, (result, error) in zip(runs, outcomes, strict=True)]
+        answers = [_answered(run, result, error) for run, (result, error) in zip(runs, outcomes, strict=True)]
         for run in runs:
             run.over = True
         self._served += len(runs)
-        return Answer(told, self._enough())
+        return Answer(answers, self._enough())
 
     def _run(self, claim: Claim, work: Work) -> Run:
         plan = self._plans.get(claim.type)
@@ -231,10 +233,10 @@ def load(start: Start) -> Any:
 def _problem(error: BaseException) -> str:
     """Why the app could not be loaded, and where."""
     if isinstance(error, ConfigError):
-        return str(error)
+        return told(error)
     stack = traceback.extract_tb(error.__traceback__)
     places = [f"{at.filename}:{at.lineno}" for at in stack if not at.filename.startswith("<frozen ")]
-    return f"{type(error).__name__}: {error} (at {places[-1]})"
+    return f"{type(error).__name__}: {told(error)} (at {places[-1]})"
 
 
 def _declared(registry: Any, name: str) -> Declaration:
@@ -255,18 +257,18 @@ def _check_follow_ups(declaration: Declaration, expected: int) -> None:
         )
 
 
-def _told(run: Run, result: Any, error: BaseException | None) -> Done | Raised:
+def _answered(run: Run, result: Any, error: BaseException | None) -> Done | Raised:
     finished = run.finished_in is not None
     if error is None:
         try:
             text = None if result is None else encode_json(result, f"the result of {run.claim.type}")
             calls = () if finished else follow_ups_of(run, result)
-            told = [FollowUp(call.payload, call.spec, call.job_id, call.gates) for call in calls]
-            return Done(text, run.progress, told, finished, list(run.workflows))
+            made = [FollowUp(call.payload, call.spec, call.job_id, call.gates) for call in calls]
+            return Done(text, run.progress, made, finished, list(run.workflows))
         except BaseException as broken:
             error = broken
     verdict = judge(run.plan.declaration, run.policy, run.claim.attempt, error)
-    info = describe_error(error)
+    info = describe_error(error, redact)
     if isinstance(verdict, GiveUp):
         return Raised(info, 0.0, verdict.reason, run.progress, finished)
     return Raised(info, verdict.delay, None, run.progress, finished)

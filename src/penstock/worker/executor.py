@@ -17,6 +17,7 @@ from penstock.domain.errors import PayloadError
 from penstock.domain.options import decode_policy
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields, job_fields
+from penstock.observe.redaction import log_error
 from penstock.store.contract import Store
 from penstock.store.params import Claim
 from penstock.worker.batches import Batches, outcomes_of
@@ -292,7 +293,7 @@ class Executor:
             self._leave(run)
         except Exception as broken:
             # A defect here must not leave a slot taken for ever: the worker stops, loudly, and its jobs are recovered.
-            log.exception("could not end %s", run.describe())
+            log_error(log, logging.ERROR, broken, "could not end %s", run.describe())
             self._failed(broken)
 
     def _end_batch(self, call: BatchCall, result: Any, error: BaseException | None) -> None:

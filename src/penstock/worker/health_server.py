@@ -12,6 +12,7 @@ import errno
 import logging
 import selectors
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from typing import Any
 import msgspec
 
 from penstock.domain.errors import ConfigError
+from penstock.observe.redaction import log_error
 from penstock.worker.health import Answer
 from penstock.worker.health_address import joined, split
 
@@ -172,7 +174,9 @@ class _Door(ThreadingHTTPServer):
             _hang_up(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        log.debug("a request for the health of this worker failed", exc_info=True)
+        error = sys.exc_info()[1]
+        if error is not None:
+            log_error(log, logging.DEBUG, error, "a request for the health of this worker failed")
 
 
 def _hang_up(request: socket.socket) -> None:
@@ -196,8 +200,8 @@ class _Request(BaseHTTPRequestHandler):
     def answer(self) -> None:
         try:
             given = self.server.answers(self.path)
-        except Exception:
-            log.exception("the health of this worker could not be told")
+        except Exception as error:
+            log_error(log, logging.ERROR, error, "the health of this worker could not be told")
             self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, "see the log of the worker")
             return
         body = msgspec.json.encode(given.document) + b"\n"

@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock.domain.job import Progress
 from penstock.domain.running import running
+from penstock.observe.redaction import log_error
 from penstock.worker.context import Context
 from penstock.worker.run import Run
 
@@ -90,8 +91,8 @@ class HookCalls:
         error = hook.result() if done else TimeoutError(f"it took longer than {HOOK_SECONDS:g} s")
         if error is not None:
             self.failed += 1
-            log.error("the hook %s of %s raised; the job's outcome does not depend on it", name, run.describe(),
-                      exc_info=error)  # fmt: skip
+            log_error(log, logging.ERROR, error, "the hook %s of %s raised; the job's outcome does not depend on it",
+                      name, run.describe())  # fmt: skip
 
     async def _error_of(self, hook: Callable[..., Any], *args: Any) -> BaseException | None:
         """What the hook raised, be it an exit: nothing that it does may end the worker."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.domain.errors import ConfigError
+from penstock.observe.redaction import told
 from penstock.worker.frames import Start
 from penstock.worker.processes import Began, Processes
 from penstock.worker.run import Unit
@@ -39,7 +40,7 @@ class Isolation:
             pool = Processes(1, self._start_of(first.claim.type))
             await pool.open()
         except (ConfigError, OSError) as error:
-            log.warning("%s crashed before and cannot be isolated: %s", first.describe(), error)
+            log.warning("%s crashed before and cannot be isolated: %s", first.describe(), told(error))
             if not unit.over:
                 among_others(unit)
             return

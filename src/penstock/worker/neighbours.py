@@ -10,6 +10,7 @@ from typing import NamedTuple
 from penstock.domain.errors import PenstockError
 from penstock.domain.options import Resources
 from penstock.domain.routing import why_not
+from penstock.observe.redaction import told
 from penstock.observe.stuck import takers_among
 from penstock.store.contract import Store
 from penstock.store.params import WorkerInfo
@@ -50,5 +51,5 @@ class Neighbours:
             try:
                 self.around = takers_among(await self._store.list_workers())
             except PenstockError as error:
-                log.warning("could not look for other workers: %s", error)
+                log.warning("could not look for other workers: %s", told(error))
             await asyncio.sleep(max(LOOK_SECONDS, LOOK_SECONDS_EACH * len(self.around)))

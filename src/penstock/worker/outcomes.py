@@ -16,9 +16,10 @@ from penstock.domain.job import ErrorInfo, Event, Progress, State
 from penstock.domain.options import Policy
 from penstock.domain.payload import decode_json, encode_json, from_plain
 from penstock.domain.registry import Declaration
-from penstock.domain.retry import GiveUp, Verdict, decide, describe_error
+from penstock.domain.retry import GiveUp, Verdict, decide, describe_error, redacted
 from penstock.domain.workflows import is_workflow
 from penstock.observe.logs import fields, job_fields
+from penstock.observe.redaction import log_error, redact
 from penstock.store.call import Call
 from penstock.store.params import Claim, Completed, Unfinished
 from penstock.worker.finisher import NOTHING, Attached, Finisher
@@ -53,8 +54,8 @@ def judge(declaration: Declaration, policy: Policy, attempt: int, error: BaseExc
         try:
             if not declaration.hooks.is_retryable(error):
                 return GiveUp("the handler said that it is not retryable")
-        except Exception:
-            log.exception("is_retryable of %s raised; the usual rules decide", declaration.name)
+        except Exception as broken:
+            log_error(log, logging.ERROR, broken, "is_retryable of %s raised; the usual rules decide", declaration.name)
     return decide(policy, attempt, error, random.random, time.time_ns() // 1000)
 
 
@@ -133,7 +134,8 @@ class Outcomes:
             self._log(run, logging.INFO, "job.cancelled", "cancelled")
             return
         if error is not None:
-            log.warning("%s raised after its own transaction had completed the job", run.describe(), exc_info=error)
+            log_error(log, logging.WARNING, error, "%s raised after its own transaction had completed the job",
+                      run.describe())  # fmt: skip
         if run.plan.chatty:
             self._log(run, logging.INFO, "job.completed", "completed in %s", format_duration(_seconds(run)))
         if run.plan.declaration.hooked:
@@ -145,9 +147,9 @@ class Outcomes:
 
     def fail(self, run: Run, error: BaseException) -> None:
         if isinstance(error, ChildError):
-            info, verdict = error.described, error.verdict
+            info, verdict = redacted(error.described, redact), error.verdict
         else:
-            info = describe_error(error)
+            info = describe_error(error, redact)
             verdict = judge(run.plan.declaration, run.policy, run.claim.attempt, error)
         told = {"error": {"type": info.type, "message": info.message}}
         message = info.message[:MESSAGE_CHARS_LOGGED]
@@ -184,7 +186,7 @@ class Outcomes:
 
     def refuse(self, run: Run, error: PayloadError) -> None:
         """A payload that does not decode: dead at once, with the reason; nothing was run."""
-        info = describe_error(error)
+        info = describe_error(error, redact)
         run.final = True
         self._log(run, logging.ERROR, "job.dead", "dead: %s", info.message, reason=info.message,
                   error={"type": info.type, "message": info.message})  # fmt: skip

@@ -23,6 +23,7 @@ from penstock.domain.errors import ConfigError, PenstockError, StoreError, Worke
 from penstock.domain.gates import whole_of
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
+from penstock.observe.redaction import log_error
 from penstock.store.call import Call
 from penstock.store.contract import Listener, Store
 from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker, Signals
@@ -308,7 +309,7 @@ class Worker:
                 await work
             except Exception as error:
                 if not isinstance(error, PenstockError):
-                    log.exception("a part of the worker failed")
+                    log_error(log, logging.ERROR, error, "a part of the worker failed")
                 self._fail(error)
 
         return asyncio.get_running_loop().create_task(guarded())

@@ -10,6 +10,7 @@ import random
 import psycopg
 
 from penstock.domain.errors import StoreError
+from penstock.domain.secrets import hide_secrets
 from penstock.store.postgres.link import Link, Role
 from penstock.store.postgres.looped import connect, heeding_cancellation, hung_up_after
 from penstock.store.postgres.statements import quoted
@@ -115,7 +116,7 @@ class PostgresListener:
     def _lose(self, error: Exception) -> None:
         """The next connection is tried after a pause that grows."""
         if self._link is not None:
-            log.warning("notifications are lost, trying again: %s", error)
+            log.warning("notifications are lost, trying again: %s", hide_secrets(str(error)))
             self._link.close()
             self._link = None
         self._hears = False
