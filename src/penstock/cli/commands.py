@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -56,9 +58,32 @@ class Commands(TyperGroup):
             ctx.fail(f"there is no command {args[0]!r}{f'; did you mean {nearest[0]!r}?' if nearest else ''}")
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _told_safely():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _told_safely():
+            return super().invoke(ctx)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, overview) for name, (_, _, overview) in COMMANDS.items()])
+
+
+@contextmanager
+def _told_safely() -> Iterator[None]:
+    """What is said of a wrong use quotes it: an address in the wrong place must not tell its password."""
+    try:
+        yield
+    except Exception as error:
+        message = getattr(error, "message", None)
+        if isinstance(message, str):
+            from penstock.domain.secrets import hide_secrets
+            from penstock.observe.formats import printable
+
+            error.message = printable(hide_secrets(message), keep="\n\t")  # type: ignore[attr-defined]
+        raise
 
 
 def built(name: str, command: Any) -> Any:

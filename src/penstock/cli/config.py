@@ -9,6 +9,7 @@ import typer
 
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, ConfigFile
+from penstock.cli.say import say
 
 if TYPE_CHECKING:
     from penstock.config.load import Config, Setting
@@ -83,4 +84,4 @@ def _show_one(setting: Setting) -> None:
         ("variable", key.variable),
         ("flag", f"{key.flag} of penstock worker" if key.flag else "none"),
     ]
-    typer.echo("\n".join([key.name, *(f"  {name:<9} {value}" for name, value in lines)]))
+    say("\n".join([key.name, *(f"  {name:<9} {value}" for name, value in lines)]))

@@ -90,7 +90,7 @@ def _groups(found: list[Count], by: By) -> dict[str, dict[str, int]]:
 
 
 def _show(found: list[Count], by: By, total: int, address: str) -> None:
-    from penstock.cli.output import plural, show, state_text, table
+    from penstock.cli.output import plural, show, state_text, table, text
 
     if by is By.STATE:
         made = table("state", "jobs")
@@ -103,5 +103,5 @@ def _show(found: list[Count], by: By, total: int, address: str) -> None:
         for column in made.columns[1:]:
             column.justify = "right"
         for name, states in _groups(found, by).items():
-            made.add_row(name, *(f"{states[state]:,}" for state in used))
+            made.add_row(text(name), *(f"{states[state]:,}" for state in used))
     show(made, f"{plural(total, 'job')} in {address}")

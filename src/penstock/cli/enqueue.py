@@ -25,6 +25,7 @@ from penstock.cli.job_options import (
     given_options,
 )
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.say import say
 from penstock.domain.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -102,14 +103,12 @@ def _report(handle: JobHandle[Any], name: str, types: set[str], as_json: bool) -
         document = {"id": handle.id, "created": handle.created, "type": name, "type_known": known}
         print_json(document if known else {**document, "nearest_type": near})
         return
-    typer.echo(handle.id)
+    say(handle.id)
     if not handle.created:
-        typer.echo("note: this job was stored before; nothing new was stored", err=True)
+        say("note: this job was stored before; nothing new was stored", err=True)
     if not known:
         mean = f": did you mean {near!r}? If so, penstock jobs cancel {handle.id}" if near else ""
-        typer.echo(
-            f"note: no worker has declared the type {name!r} in this store so far; the job waits{mean}", err=True
-        )
+        say(f"note: no worker has declared the type {name!r} in this store so far; the job waits{mean}", err=True)
 
 
 IN_A_SHELL = 'in a shell put it in single quotes: \'{"to": "a@b.c"}\''

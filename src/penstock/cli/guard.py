@@ -10,6 +10,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
+from penstock.cli.say import say, say_error
 from penstock.domain.errors import ConfigError, PenstockError, UsageError
 
 P = ParamSpec("P")
@@ -33,7 +34,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         except KeyboardInterrupt as interrupt:
             # What was cut off may say what is worth knowing, such as the ids of jobs that may have been stored.
             for note in getattr(interrupt, "__notes__", ()):
-                typer.echo(note, err=True)
+                say(note, err=True)
             raise typer.Exit(INTERRUPTED) from None
 
     return run
@@ -41,10 +42,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 
 def fail(message: str, code: int = FAILED) -> NoReturn:
     """Say in one red line what is wrong, and leave."""
-    from penstock.observe.formats import colourful
-
-    line = " ".join(message.split("\n"))
-    typer.secho(f"error: {line}", fg="red", err=True, color=colourful(sys.stderr))
+    say_error(f"error: {' '.join(message.split(chr(10)))}")
     raise typer.Exit(code) from None
 
 

@@ -8,6 +8,7 @@ import typer
 
 from penstock.cli.guard import FAILED, guarded
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.say import say
 from penstock.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ def _migrate(store: Store, as_json: bool) -> None:
         return
     _print_head(store, before)
     for name in before.pending:
-        typer.echo(f"applied  {name}")
+        say(f"applied  {name}")
     if not before.pending:
-        typer.echo("nothing to do")
+        say("nothing to do")
 
 
 def _print_status(store: Store, as_json: bool) -> None:
@@ -86,9 +87,9 @@ def _print_status(store: Store, as_json: bool) -> None:
     else:
         _print_head(store, found)
         for name in found.pending:
-            typer.echo(f"pending  {name}")
+            say(f"pending  {name}")
         if not found.pending:
-            typer.echo("up to date")
+            say("up to date")
     if found.pending:
         raise typer.Exit(FAILED)
 
@@ -102,8 +103,8 @@ def _print_sql(store: Store, as_json: bool) -> None:
     if as_json:
         print_json(_document(store, found) | {"sql": text})
         return
-    typer.echo(f"-- {store.address}\n-- version {found.current}, the latest is {found.latest}")
-    typer.echo(text.rstrip("\n") if found.pending else "-- nothing to do")
+    say(f"-- {store.address}\n-- version {found.current}, the latest is {found.latest}")
+    say(text.rstrip("\n") if found.pending else "-- nothing to do")
 
 
 def _print_grants(address: str, role: str, as_json: bool) -> None:
@@ -114,11 +115,11 @@ def _print_grants(address: str, role: str, as_json: bool) -> None:
     if as_json:
         print_json({"store": parse_address(address).shown, "role": role, "sql": text})
     else:
-        typer.echo(text, nl=False)
+        say(text.rstrip("\n"))
 
 
 def _print_head(store: Store, found: MigrationStatus) -> None:
-    typer.echo(f"store    {store.address}\nversion  {found.current}, the latest is {found.latest}")
+    say(f"store    {store.address}\nversion  {found.current}, the latest is {found.latest}")
 
 
 def _document(store: Store, found: MigrationStatus, **changed: object) -> dict[str, object]:

@@ -32,6 +32,11 @@ def console(*, stderr: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             raise  # it is called while BrokenPipeError is handled
 
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            """Whatever is printed, in a table or not, steers nothing; text() also keeps its columns in line."""
+            for part in super().render(renderable, options):
+                yield part if part.control or part.text.isprintable() else part._replace(text=clean(part.text))
+
     stream = sys.stderr if stderr else sys.stdout
     return Terminal(
         file=stream,
@@ -46,7 +51,9 @@ def console(*, stderr: bool = False) -> Console:
 def print_json(document: Any) -> None:
     import msgspec
 
-    sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
+    from penstock.observe.formats import json_text
+
+    sys.stdout.write(json_text(msgspec.json.encode(document)) + "\n")
 
 
 def show(*parts: RenderableType) -> None:

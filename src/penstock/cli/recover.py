@@ -8,6 +8,7 @@ import typer
 
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.say import say
 
 if TYPE_CHECKING:
     from penstock.store.contract import Store
@@ -44,12 +45,12 @@ def recover(
         print_json({"recovered": len(jobs), "jobs": jobs, "workers": workers})
         return
     for job in jobs:
-        typer.echo(job)
+        say(job)
     if workers:
         said = f"{plural(len(jobs), 'job')} of {plural(len(workers), 'lost worker')} recovered: {', '.join(workers)}"
     else:
         said = f"nothing to recover: no worker that holds jobs was silent for {format_duration(seconds)}"
-    typer.echo(said, err=True)
+    say(said, err=True)
 
 
 def _recover(store: Store, seconds: float) -> tuple[list[str], list[str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from penstock.cli.guard import FAILED, RECYCLED, discard_stdout
+from penstock.cli.say import say
 from penstock.config.keys import BY_NAME, CONFIG_VARIABLE
 from penstock.domain.errors import ConfigError, PenstockError
 from penstock.worker.health_address import OFF
@@ -51,7 +52,7 @@ def run(command: str, target: str, flags: Flags, *, config: str | None, burst: b
         settled = _own_config(app.config, target, config).with_flags(flags)
         _supervise_if_needed(order, settled)
     elif settled["queue.ttl"] is not None:
-        typer.echo(f"note: queue.ttl is for an App.from_config(); {target} is an App(…): give its types ttl=", err=True)
+        say(f"note: queue.ttl is for an App.from_config(); {target} is an App(…): give its types ttl=", err=True)
     app.config = settled
     _work(app, order, settled)
 
@@ -138,7 +139,7 @@ def _banner(app: App, target: str, settings: WorkerSettings) -> None:
         "  stops when nothing is left" if settings.burst else "  Ctrl-C stops it in order; a second one at once",
     ]
     try:
-        typer.echo("\n".join(lines))
+        say("\n".join(lines))
     except BrokenPipeError:
         # Whoever read the log has gone; the jobs still want to be done.
         discard_stdout()

@@ -23,6 +23,7 @@ from penstock.cli.job_options import (
     given_options,
 )
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.say import say
 from penstock.domain.errors import ConfigError, PenstockError
 
 if TYPE_CHECKING:
@@ -156,10 +157,10 @@ def _report(name: str, type: str, items: int, count: int, known: bool, as_json: 
     if as_json:
         print_json({"name": name, "type": type, "items": items, "enqueued": count, "type_known": known})
         return
-    typer.echo(f"{plural(count, 'job')} enqueued")
+    say(f"{plural(count, 'job')} enqueued")
     if not items:
-        typer.echo("note: there are no items", err=True)
+        say("note: there are no items", err=True)
     elif not count:
-        typer.echo(f"note: {name} was spread before in this period; nothing new was stored", err=True)
+        say(f"note: {name} was spread before in this period; nothing new was stored", err=True)
     if not known:
-        typer.echo(f"note: no worker has declared the type {type!r} in this store so far; the jobs wait", err=True)
+        say(f"note: no worker has declared the type {type!r} in this store so far; the jobs wait", err=True)

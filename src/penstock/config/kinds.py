@@ -72,7 +72,7 @@ def one_of(*words: str) -> Kind:
 
 def _store(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise ConfigError(f"{name}={value!r} is not an address: {EXAMPLES}")
+        raise ConfigError(f"{name}={masked(repr(value))} is not an address: {EXAMPLES}")
     parse_address(value)
     return value
 

@@ -26,6 +26,7 @@ from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
 from penstock.domain.gates import Limit, limit_of
 from penstock.domain.options import Concurrency, RateLimit, Resources
+from penstock.domain.secrets import hide_secrets
 from penstock.observe.health import Limits
 from penstock.worker.health_address import OFF
 
@@ -134,7 +135,7 @@ def _read(name: str, value: object, source: str, place: str) -> Setting:
     try:
         return Setting(key, key.read(value), source)
     except ConfigError as error:
-        raise ConfigError(f"{place}: {error}") from None
+        raise ConfigError(f"{place}: {hide_secrets(str(error))}") from None
 
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

@@ -22,6 +22,17 @@ def printable(text: str, keep: str = "") -> str:
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
+def json_text(encoded: bytes) -> str:
+    """JSON whose texts cannot steer a terminal either; for programs it says the same."""
+    text = encoded.decode()
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
 def colourful(stream: IO[str]) -> bool:
     """Whether to colour what goes there: on a terminal that can, unless NO_COLOR is set."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "unknown")
@@ -87,7 +98,7 @@ def _traces(formatter: logging.Formatter, record: logging.LogRecord) -> Iterator
 
 
 def _encode(value: Any) -> str:
-    return msgspec.json.encode(value, enc_hook=str).decode()
+    return json_text(msgspec.json.encode(value, enc_hook=str))
 
 
 def _plain(value: Any) -> Any:

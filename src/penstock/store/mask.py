@@ -1,19 +1,70 @@
-"""Addresses without their secrets: what messages, logs and `penstock config` may show of one."""
+"""Addresses without their secrets, also misspelt ones: what messages, logs and `penstock config` may show of them."""
 
 from __future__ import annotations
 
 import re
 
+from penstock.domain.secrets import HIDDEN, is_secret_name
+
 SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 """The options of an address that are never shown."""
 
-_IN_FRONT = re.compile(r"(://[^:/@]*):.*@", re.DOTALL)
-_NO_PORT = re.compile(r"(://|,)([^:/?,@\[\]]*):(?!\d*(?:[,/?]|$))[^,/?]*")
-_OPTION = re.compile(rf"([?&](?:{'|'.join(SECRETS)})=)[^&]*", re.IGNORECASE)
+_SCHEME = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]*(?::/{1,3}|/{2,3})|/{2,3})")
+_NAME = re.compile(r"[^:/@\s,;=?#&|]*")
+_HOST = re.compile(r"\[[^\[\]]*\]")
+_PORT = re.compile(r"[0-9]{0,5}")
+_AFTER_COLON = re.compile(r":([^,/?]*)")
+_OPTION = re.compile(r"(?:^|(?<=[?;\s]))([^?;=\s@]+)\s*=\s*")
+_RIGHT = re.compile(r"[a-z_]+=[^=?]*")
 
 
 def masked(address: str) -> str:
-    """The address without its secrets, also when it is misspelt: what stands where a password could be is hidden."""
-    address = _IN_FRONT.sub(r"\1:***@", address)
-    address = _NO_PORT.sub(r"\1\2:***", address) if "@" not in address else address
-    return _OPTION.sub(r"\1***", address)
+    """The address without its secrets. Of one that does not parse, all is hidden that stands where one could be."""
+    scheme = _SCHEME.match(address)
+    start = scheme.end() if scheme else 0
+    if scheme and scheme[0].strip().lower() == "sqlite:///":
+        return _hide_options(address)  # A file: there is no user in it.
+    at = _end_of_user(address, start)
+    if at < 0:
+        return _hide_options(address[:start] + _hide_no_port(address[start:], bool(scheme)))
+    name = _NAME.match(address, start, at)
+    shown = address[: name.end() if name else start]
+    if len(shown) < at:
+        shown += f":{HIDDEN}"
+    return shown + _hide_options(_hide_no_port(address[at:], True))
+
+
+def _end_of_user(address: str, start: int) -> int:
+    """Where the last @ is that can end a user and password. One in the value of a right option is none."""
+    front, mark, options = address.partition("?")
+    if mark and "@" in front[start:] and all(map(_RIGHT.fullmatch, options.split("&"))):
+        return front.rfind("@")
+    return address.rfind("@", start)
+
+
+def _hide_no_port(place: str, certain: bool) -> str:
+    """Hosts and what follows. What comes after a colon and is no port could be a password; it ends where nobody knows.
+
+    Without a scheme it may also be a path.
+    """
+    bare = _HOST.sub(lambda found: "x" * len(found[0]), place)
+    for found in _AFTER_COLON.finditer(bare):
+        if not certain and (found[1].startswith("\\") or bare.lower().startswith(("sqlite", "/", "."))):
+            break
+        if not _PORT.fullmatch(found[1]) or int(found[1] or 0) > 65535:
+            return f"{place[: found.start()]}:{HIDDEN}"
+        if bare[found.end() : found.end() + 1] in ("/", "?", ""):
+            break
+    return place
+
+
+def _hide_options(address: str) -> str:
+    """The values of options that hold secrets. What follows one of them and is no option is a part of it."""
+    pieces = address.split("&")
+    for number, piece in enumerate(pieces):
+        secret = next((found for found in _OPTION.finditer(piece) if is_secret_name(found[1])), None)
+        if secret is not None:
+            pieces[number] = f"{piece[: secret.end()]}{HIDDEN}"
+            if any(not _RIGHT.fullmatch(later) for later in pieces[number + 1 :]):
+                return "&".join(pieces[: number + 1])
+    return "&".join(pieces)

@@ -64,8 +64,8 @@ def _sqlite(address: str) -> SqliteAddress:
     shown = masked(address)
     try:
         parts = urlsplit(address)
-    except ValueError as error:
-        raise ConfigError(f"store {shown!r} is not an address ({error}): {EXAMPLES}") from None
+    except ValueError:  # What it says may quote the password.
+        raise ConfigError(f"store {shown!r} is not an address: {EXAMPLES}") from None
     if parts.scheme != "sqlite":
         raise ConfigError(f"store {shown!r} is not understood: {EXAMPLES}")
     if parts.netloc:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.guard import FAILED, WRONG_USE, fail
+from penstock.cli.say import say
 from penstock.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def confirm(question: str, yes: bool) -> None:
     if not sys.stdin.isatty():
         fail(f"{question} Nobody can be asked here (no terminal): add --yes to do it", WRONG_USE)
     if not typer.confirm(question, err=True):
-        typer.echo("nothing was changed", err=True)
+        say("nothing was changed", err=True)
         raise typer.Exit(FAILED)
 
 

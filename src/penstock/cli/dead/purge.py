@@ -20,6 +20,7 @@ from penstock.cli.options import (
     TypeFilter,
     Yes,
 )
+from penstock.cli.say import say
 
 if TYPE_CHECKING:
     from penstock.store.contract import Store
@@ -62,7 +63,7 @@ def purge_dead(
     if as_json:
         print_json({"purged": removed})
     else:
-        typer.echo(f"{plural(removed, 'dead letter')} removed")
+        say(f"{plural(removed, 'dead letter')} removed")
 
 
 def _purge(store: Store, pages: Iterator[tuple[DeadFilter, int]], total: int) -> int:

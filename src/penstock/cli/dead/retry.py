@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import typer
-
 from penstock.cli.dead.filter import PAGE, All, Ids
 from penstock.cli.guard import guarded
 from penstock.cli.options import (
@@ -21,6 +19,7 @@ from penstock.cli.options import (
     TypeFilter,
     Yes,
 )
+from penstock.cli.say import say
 
 if TYPE_CHECKING:
     from penstock.store.contract import Store
@@ -128,14 +127,14 @@ class _telling:  # noqa: N801 — reads as a verb: with _telling(pairs)
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None and self._pairs:
-            typer.echo(f"{len(self._pairs)} dead letters were retried before this failed", err=True)
+            say(f"{len(self._pairs)} dead letters were retried before this failed", err=True)
 
 
 def print_retried(store: Store, pairs: Pairs, as_json: bool) -> None:
     from penstock.cli.output import plural, print_json, show, table
 
     for workflow in _failed_workflows(store, pairs):
-        typer.echo(
+        say(
             f"note: workflow {workflow} does not know of the new job, and has no results for it; to run it as a part "
             f"of that: penstock workflows retry {workflow}",
             err=True,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.guard import INTERRUPTED, guarded
+from penstock.cli.say import say
 
 
 @guarded
@@ -52,6 +53,6 @@ def demo(
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
-    typer.echo(f"the store is kept in {folder}" if keep else f"the store in {folder} was removed")
+    say(f"the store is kept in {folder}" if keep else f"the store in {folder} was removed")
     if not finished:
         raise typer.Exit(INTERRUPTED)

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-import typer
-
 from penstock.cli.demo.events import Events, about, word
 from penstock.cli.output import console, show, state_text, table, text
+from penstock.cli.say import say
 from penstock.domain.job import FINAL, Job
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Lines:
             self.say(line)
 
     def say(self, line: str) -> None:
-        typer.echo(f"{time.monotonic() - self._began:5.1f} s  {line}")
+        say(f"{time.monotonic() - self._began:5.1f} s  {line}")
 
 
 class LiveTable:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from penstock.cli.counts import by_state
 from penstock.cli.output import show, state_text, table, text
+from penstock.cli.say import say
 from penstock.store.params import ListDead
 
 if TYPE_CHECKING:
@@ -40,8 +39,8 @@ def print_summary(tour: Tour, kept: bool) -> None:
     if tour.burst is not None:
         _print_burst(tour.burst, store)
     if kept:
-        typer.echo(f"\nlook at it with: penstock dead list --store sqlite:///{store.info.address}")
-    typer.echo(NEXT)
+        say(f"\nlook at it with: penstock dead list --store sqlite:///{store.info.address}")
+    say(NEXT)
 
 
 def _print_counts(store: Store) -> None:
@@ -49,7 +48,7 @@ def _print_counts(store: Store) -> None:
     for state, jobs in by_state(store.count_jobs().wait()).items():
         if jobs:
             made.add_row(state_text(state), f"{jobs:,}")
-    typer.echo("\njobs by state")
+    say("\njobs by state")
     show(made)
 
 
@@ -59,13 +58,13 @@ def _print_dead(store: Store) -> None:
     for job in page.jobs:
         error = job.error.message if job.error else ""
         made.add_row(job.type, str(job.attempt), text(job.reason or "", 60), text(error, 60))
-    typer.echo("\ndead letters: they wait for a person (penstock dead retry)")
+    say("\ndead letters: they wait for a person (penstock dead retry)")
     show(made)
 
 
 def _print_burst(burst: Burst, store: Store) -> None:
     rate = burst.completed / burst.total_seconds
-    typer.echo(
+    say(
         f"\n{burst.completed:,} of {burst.jobs:,} empty jobs stored, run and their outcome stored in "
         f"{burst.total_seconds:.2f} s: {rate:,.0f} jobs/s\n"
         f"  by one worker in this process; storing them in one transaction took {burst.enqueue_seconds * 1000:.0f} ms\n"

@@ -7,13 +7,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import typer
-
 from penstock.cli.demo.events import about
 from penstock.cli.demo.packer import WORKERS, Packers
 from penstock.cli.demo.scenes import Scene
 from penstock.cli.demo.screen import Screen, announce, screen
 from penstock.cli.demo.shop import HEARTBEAT_SECONDS, app, noop
+from penstock.cli.say import say
 from penstock.domain.job import FINAL, Job, State
 from penstock.store.params import ListJobs
 
@@ -48,7 +47,7 @@ class Tour:
         self._began = time.monotonic()
 
     async def run(self) -> bool:
-        typer.echo(f"store: {self.app.store.info.address}")
+        say(f"store: {self.app.store.info.address}")
         self._worker = asyncio.create_task(self._work())
         try:
             with Packers() as packers:
@@ -102,7 +101,7 @@ class Tour:
                 victim = victim and not self._kill(packers, jobs, shown)
                 self._check()
                 await asyncio.sleep(LOOK_SECONDS)
-        typer.echo(f"  → {scene.shows(jobs)}")
+        say(f"  → {scene.shows(jobs)}")
 
     async def _jobs(self, scene: Scene) -> list[Job]:
         return (await self.app.store.list_jobs(ListJobs(tag=scene.name, limit=50)))[::-1]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import typer
-
 from penstock.cli.guard import fail, guarded
 from penstock.cli.options import AsJson, JobId, StoreUrl
+from penstock.cli.say import say
 
 RUNNING = (
     "it has begun, so it is asked to stop: an async handler is cancelled where it awaits; one in a process is killed; "
@@ -31,7 +30,7 @@ def cancel_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -
     with existing_store(store) as opened:
         job = read_job(opened, job_id)
         if job.state in (State.CLAIMED, State.RUNNING) and not as_json:
-            typer.echo(f"{job.type} is {job.state}: {RUNNING}")
+            say(f"{job.type} is {job.state}: {RUNNING}")
         done = opened.cancel_job(CancelJob(job.id, actor="operator")).wait()
     asked = done.after not in FINAL
     if done.before in FINAL and done.before is not State.CANCELLED:
@@ -39,6 +38,6 @@ def cancel_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -
     if as_json:
         print_json({"id": job.id, "before": done.before, "after": done.after, "asked_to_stop": asked})
     elif asked:
-        typer.echo(f"asked to stop: penstock jobs watch {job.id}")
+        say(f"asked to stop: penstock jobs watch {job.id}")
     else:
-        typer.echo(f"{job.id} is cancelled" + ("" if done.before in FINAL else f" at once: it was {done.before}"))
+        say(f"{job.id} is cancelled" + ("" if done.before in FINAL else f" at once: it was {done.before}"))

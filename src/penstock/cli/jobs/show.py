@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, JobId, StoreUrl
+from penstock.cli.say import say
 
 if TYPE_CHECKING:
     from penstock.domain.job import Job, Transition
@@ -68,12 +67,12 @@ def _print_fields(job: Job, pauses: tuple[Pause, ...], store: Store) -> None:
     names = [name for name in job.__struct_fields__ if name not in LONG]
     width = max(map(len, names)) + 2
     for name in names:
-        typer.echo(f"{name:<{width}}{clean(_field(getattr(job, name)))}".rstrip())
-    typer.echo(f"{'store':<{width}}{store.info.address}")
+        say(f"{name:<{width}}{clean(_field(getattr(job, name)))}".rstrip())
+    say(f"{'store':<{width}}{store.info.address}")
     if pauses:
         now = store.read_clock().wait()
         why = " and ".join(paused_for(pause, now) for pause in pauses)
-        typer.echo("\n" + clean(one_line(f"it does not run because {why}")))
+        say("\n" + clean(one_line(f"it does not run because {why}")))
 
 
 def _field(value: Any) -> str:
@@ -108,16 +107,16 @@ def _print_long(job: Job) -> None:
     from penstock.cli.output import clean
     from penstock.domain.job import State
 
-    typer.echo(f"\npayload\n{clean(_json(job.payload))}")
+    say(f"\npayload\n{clean(_json(job.payload))}")
     if job.state is State.COMPLETED:
-        typer.echo(f"\nresult\n{clean(_json(job.result))}")
+        say(f"\nresult\n{clean(_json(job.result))}")
     if job.error is not None:
         facts = [f"code {job.error.code}"] if job.error.code else []
         facts += ["transient"] if job.error.transient else []
         more = f" ({', '.join(facts)})" if facts else ""
-        typer.echo(f"\nerror\n{clean(f'{job.error.type}: {job.error.message}{more}')}")
+        say(f"\nerror\n{clean(f'{job.error.type}: {job.error.message}{more}')}")
         if job.error.stack:
-            typer.echo(clean(job.error.stack.rstrip()))
+            say(clean(job.error.stack.rstrip()))
 
 
 def _json(value: Any) -> str:
@@ -135,5 +134,5 @@ def _print_history(history: list[Transition]) -> None:
     for step in history:
         reason = step.reason or (f"{step.error.type}: {step.error.message}" if step.error else "")
         made.add_row(moment(step.at), step.event, str(step.attempt), step.worker_id or "", text(reason, 200))
-    typer.echo("\nhistory")
+    say("\nhistory")
     show(made)

@@ -10,6 +10,7 @@ import typer
 
 from penstock.cli.guard import FAILED, fail, guarded
 from penstock.cli.options import AsJson, JobId, StoreUrl
+from penstock.cli.say import say
 
 if TYPE_CHECKING:
     from penstock.domain.job import Job
@@ -54,7 +55,7 @@ def _follow(store: Store, job: Job, quiet: bool) -> Job:
     for job in _looks(store, job):  # noqa: B020 — the newest look is the answer
         line = f"{_state(job)} {_said(job)}".rstrip()
         if not quiet and line != said:
-            typer.echo(line)
+            say(line)
             said = line
     return job
 
@@ -117,10 +118,10 @@ def _say_end(job: Job) -> None:
     from penstock.domain.job import State
 
     if job.state is State.COMPLETED:
-        typer.echo(f"completed: {clean(msgspec.json.encode(job.result).decode())}")
+        say(f"completed: {clean(msgspec.json.encode(job.result).decode())}")
         return
     why = [job.reason or ""]
     if job.error is not None and job.error.message not in why:
         why.append(f"{job.error.type}: {job.error.message}")
     told = clean(one_line("; ".join(filter(None, why)))) or "-"
-    typer.echo(f"{job.state}: {told}; see: penstock jobs show {job.id}")
+    say(f"{job.state}: {told}; see: penstock jobs show {job.id}")

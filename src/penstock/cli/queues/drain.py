@@ -13,6 +13,7 @@ from penstock.cli.guard import fail, guarded
 from penstock.cli.options import AsJson, StoreUrl
 from penstock.cli.queues.list import ByType
 from penstock.cli.queues.pause import Names
+from penstock.cli.say import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +65,7 @@ def drain_queues(
         fail(f"{_jobs(left)} of {', '.join(chosen)} had not ended after {timeout}; nothing was changed")
     if not as_json:
         scheduled = f"; {_jobs(later)} scheduled for later" if later else ""
-        typer.echo(f"{', '.join(chosen)}: nothing waits or runs{scheduled}")
+        say(f"{', '.join(chosen)}: nothing waits or runs{scheduled}")
 
 
 def _jobs(number: int) -> str:

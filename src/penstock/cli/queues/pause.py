@@ -9,6 +9,7 @@ import typer
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, StoreUrl
 from penstock.cli.queues.list import ByType
+from penstock.cli.say import say
 
 if TYPE_CHECKING:
     from penstock.domain.pauses import Pause
@@ -51,9 +52,9 @@ def pause_queues(
     for one in done:
         resume = f"penstock queues resume {one.name}{' --type' if by_type else ''}"
         if one.changed:
-            typer.echo(f"{kind} {one.name!r} is paused: what runs goes on, what waits stays; to go on: {resume}")
+            say(f"{kind} {one.name!r} is paused: what runs goes on, what waits stays; to go on: {resume}")
         elif one.pause is not None:
-            typer.echo(f"{kind} {one.name!r} was paused before, {_told(one.pause)}; nothing was changed")
+            say(f"{kind} {one.name!r} was paused before, {_told(one.pause)}; nothing was changed")
 
 
 @guarded
@@ -77,7 +78,7 @@ def resume_queues(names: Names, by_type: ByType = False, as_json: AsJson = False
         return
     for one in done:
         ended = f"goes on; it was paused {_told(one.pause)}" if one.pause is not None else "was not paused"
-        typer.echo(f"{kind} {one.name!r} {ended}")
+        say(f"{kind} {one.name!r} {ended}")
 
 
 def _told(pause: Pause) -> str:

@@ -25,6 +25,7 @@ from penstock.cli.job_options import (
     given_options,
 )
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.say import say
 from penstock.cli.schedules.when import Cron, End, Every, Grace, Limit, Misfire, Name, Start, Timezone
 
 
@@ -82,6 +83,6 @@ def add_schedule(
     if as_json:
         print_json(added)
         return
-    typer.echo(f"schedule {name!r} added: {due_text(added)}")
+    say(f"schedule {name!r} added: {due_text(added)}")
     if type not in types:
-        typer.echo(f"note: no worker has declared the type {type!r} in this store so far; its jobs wait", err=True)
+        say(f"note: no worker has declared the type {type!r} in this store so far; its jobs wait", err=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import typer
-
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.say import say
 from penstock.cli.schedules.when import Cron, End, Every, Grace, Limit, Misfire, Name, Start, Timezone
 
 
@@ -42,4 +41,4 @@ def reschedule_schedule(
     if as_json:
         print_json(changed)
     else:
-        typer.echo(f"schedule {name!r} changed: {due_text(changed)}")
+        say(f"schedule {name!r} changed: {due_text(changed)}")

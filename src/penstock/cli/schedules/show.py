@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.say import say
 from penstock.cli.schedules.when import Name
 
 if TYPE_CHECKING:
@@ -45,8 +44,8 @@ def _print(found: Schedule, facts: dict[str, Any]) -> None:
     width = max(map(len, facts)) + 2
     for name, value in facts.items():
         for number, one in enumerate(value or [None] if name == "upcoming" else [value]):
-            typer.echo(f"{'' if number else name:<{width}}{clean(_field(name, one))}".rstrip())
-    typer.echo(f"\nits jobs: penstock jobs list --tag schedule:{found.name}")
+            say(f"{'' if number else name:<{width}}{clean(_field(name, one))}".rstrip())
+    say(f"\nits jobs: penstock jobs list --tag schedule:{found.name}")
 
 
 def _field(name: str, value: Any) -> str:

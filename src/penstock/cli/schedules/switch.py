@@ -8,6 +8,7 @@ import typer
 
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.say import say
 from penstock.cli.schedules.when import Name
 
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The schedules.", show_default=False)]
@@ -61,7 +62,7 @@ def _switch(act: str, names: list[str], as_json: bool, url: str | None, done: st
         print_json({"schedules": [{"name": name, "changed": new} for name, new in changed.items()]})
         return
     for name, new in changed.items():
-        typer.echo(f"schedule {name!r} {done.format(name=name) if new else before}")
+        say(f"schedule {name!r} {done.format(name=name) if new else before}")
 
 
 @guarded
@@ -80,6 +81,6 @@ def run_schedule(name: Name, as_json: AsJson = False, store: StoreUrl = None) ->
     if as_json:
         print_json({"id": job.id, "created": job.created, "schedule": name})
         return
-    typer.echo(job.id)
+    say(job.id)
     if not job.created:
-        typer.echo("note: a job with its unique key has not ended; nothing new was stored", err=True)
+        say("note: a job with its unique key has not ended; nothing new was stored", err=True)

@@ -8,6 +8,7 @@ import typer
 
 from penstock.cli.guard import guarded
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.say import say
 
 WorkerId = Annotated[str, typer.Argument(metavar="ID", help="The worker's id.", show_default=False)]
 
@@ -33,9 +34,9 @@ def drain_worker(worker_id: WorkerId, as_json: AsJson = False, store: StoreUrl =
     if as_json:
         print_json({"worker": worker_id, "changed": changed})
     elif changed:
-        typer.echo(f"{worker_id} claims no more; it finishes what it has and stops. To follow it: penstock workers")
+        say(f"{worker_id} claims no more; it finishes what it has and stops. To follow it: penstock workers")
     else:
-        typer.echo(f"{worker_id} is draining already; nothing was changed")
+        say(f"{worker_id} is draining already; nothing was changed")
 
 
 @guarded
@@ -65,4 +66,4 @@ def resize_worker(
     if as_json:
         print_json({"worker": worker_id, "slots": slots, "before": before})
     else:
-        typer.echo(f"{worker_id} has {plural(slots, 'slot')} now, it had {before:,}")
+        say(f"{worker_id} has {plural(slots, 'slot')} now, it had {before:,}")

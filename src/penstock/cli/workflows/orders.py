@@ -6,6 +6,7 @@ import typer
 
 from penstock.cli.guard import fail, guarded
 from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.say import say
 from penstock.cli.workflows.show import WorkflowId
 
 PAGE = 500
@@ -43,9 +44,9 @@ def cancel_workflow(workflow_id: WorkflowId, as_json: AsJson = False, store: Sto
     if as_json:
         print_json({"id": found.id, "before": told.before, "after": state, "jobs": jobs})
     elif state is WorkflowState.RUNNING:
-        typer.echo(f"{plural(jobs, 'job')} cancelled or asked to stop; it ends when those that run have ended")
+        say(f"{plural(jobs, 'job')} cancelled or asked to stop; it ends when those that run have ended")
     else:
-        typer.echo(f"{plural(jobs, 'job')} cancelled; the workflow is {state}")
+        say(f"{plural(jobs, 'job')} cancelled; the workflow is {state}")
 
 
 @guarded
@@ -69,4 +70,4 @@ def retry_workflow(workflow_id: WorkflowId, as_json: AsJson = False, store: Stor
     if as_json:
         print_json({"id": found.id, "jobs": jobs})
     else:
-        typer.echo(f"{plural(jobs, 'job')} to run; follow it: penstock workflows show {found.id}")
+        say(f"{plural(jobs, 'job')} to run; follow it: penstock workflows show {found.id}")

@@ -28,7 +28,7 @@ SCHEMA_CHARS_MAX = 54
 TIMEOUT_SECONDS_MIN, TIMEOUT_SECONDS_MAX = 0.1, 3600.0
 
 _PARTS = re.compile(r"(?P<scheme>[^:/]*)://(?:(?P<user>[^@/?]*)@)?(?P<hosts>[^/?]*)(?P<path>[^?]*)(?:\?(?P<query>.*))?")
-_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>\d*))?")
+_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{0,5}))?")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
 
 
@@ -89,6 +89,8 @@ def _split(address: str) -> dict[str, str | None]:
         _refuse(address, "write it like postgresql://user@host:5432/database; penstock brings the driver")
     if "@" in f"{parts['hosts']}{parts['path']}":
         _refuse(address, "a user or password contains @ or /; write them as %40 and %2F")
+    if "&" in (parts["path"] or ""):
+        _refuse(address, "the first option stands after a ?, and only those that follow after a &")
     if _BAD_ESCAPE.search(address):
         _refuse(address, "a % is not followed by the code of a character; write % itself as %25")
     for host in parts["hosts"].split(","):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.domain import errors
+from penstock.domain.secrets import hide_secrets
 
 # Nothing was stored, and the same again may well succeed: conflicts of transactions, and a plan that has aged.
 SERIALIZATION_FAILURE, DEADLOCK = "40001", "40P01"
@@ -71,7 +72,7 @@ _NO_STATE: _Kind = (errors.StoreUnavailable, "cannot reach the server ({error});
 def translate_state(state: str | None, message: str, address: str) -> errors.StoreError:
     """The store error that tells a person what happened at `address`."""
     kind, advice = _NO_STATE if state is None else _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or _ANY
-    return kind(f"{address}: {advice.format(error=' '.join(message.split()))}")
+    return kind(f"{address}: {advice.format(error=hide_secrets(' '.join(message.split())))}")
 
 
 def translate(error: BaseException, address: str) -> errors.StoreError:
