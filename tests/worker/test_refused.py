@@ -84,4 +84,4 @@ def test_a_key_that_no_store_can_hold_fails_the_attempt_that_makes_it(app: App, 
     burst(app)
     error = made.read().error
     assert error is not None
-    assert "holds a NUL character: remove it" in error.message
+    assert "which no store can hold: no NUL" in error.message

@@ -31,6 +31,8 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         except BrokenPipeError:
             discard_stdout()
             raise typer.Exit(0) from None
+        except UnicodeEncodeError:
+            fail("an argument, or what was read, is not text: it holds bytes that are not UTF-8", WRONG_USE)
         except KeyboardInterrupt as interrupt:
             # What was cut off may say what is worth knowing, such as the ids of jobs that may have been stored.
             for note in getattr(interrupt, "__notes__", ()):

@@ -17,6 +17,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, PayloadError
 from penstock.domain.options import NAME_LENGTH_MAX, Concurrency, RateLimit, Tenant
+from penstock.domain.texts import UNSTORABLE, is_storable
 
 _formatter = string.Formatter()
 
@@ -197,8 +198,8 @@ def fill(key: str, payload: Mapping[str, Any], tenant: Tenant | None, what: str)
     filled = key if not values else "".join(
         literal + (values[field] if field is not None else "") for literal, field, _, _ in _formatter.parse(key)
     )  # fmt: skip
-    if "\0" in filled:
-        raise PayloadError(f"{what} makes the key {filled[:50]!r}, which holds a NUL character: remove it")
+    if not is_storable(filled):
+        raise PayloadError(f"{what} makes the key {filled[:50]!r}, which no store can hold: {UNSTORABLE}")
     if not 0 < len(filled) <= NAME_LENGTH_MAX:
         raise ConfigError(
             f"the key {filled[:50]!r} is not possible: 1 to {NAME_LENGTH_MAX} characters, with its values"

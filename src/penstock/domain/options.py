@@ -13,11 +13,13 @@ import msgspec
 from penstock.domain.clock import to_us
 from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
+from penstock.domain.texts import UNSTORABLE, is_text
 
 PRIORITY_MIN, PRIORITY_MAX = -100, 100
 WORKER_CONCURRENCY_MAX = 10_000
 ATTEMPTS_MAX = 1000
 NAME_LENGTH_MAX = 200
+REASON_LENGTH_MAX = 1000
 TAGS_MAX = 50
 DEFAULT_QUEUE = "default"
 DEFAULT_CAPABILITY = "general"
@@ -94,8 +96,10 @@ class Unique:
     scope: UniqueScope = "all"
 
     def __init__(self, key: str, per: Duration | None = None, scope: UniqueScope = "all") -> None:
-        if not isinstance(key, str) or not key or len(key) > NAME_LENGTH_MAX:
-            raise ConfigError(f"unique key {key!r} is not possible: a text of 1 to {NAME_LENGTH_MAX} characters")
+        if not is_text(key, NAME_LENGTH_MAX):
+            raise ConfigError(
+                f"unique key {key!r} is not possible: a text of 1 to {NAME_LENGTH_MAX} characters, {UNSTORABLE}"
+            )
         seconds = None if per is None else _period(per, "unique per")
         if seconds == 0:
             raise ConfigError(
@@ -109,10 +113,10 @@ class Unique:
 
 
 def _check_limit_key(key: object) -> None:
-    if not isinstance(key, str) or not 0 < len(key) <= NAME_LENGTH_MAX:
+    if not is_text(key, NAME_LENGTH_MAX):
         raise ConfigError(
             f"the key {key!r} of a limit is not possible: a text of 1 to {NAME_LENGTH_MAX} characters, "
-            "such as 'store:{store_id}'"
+            f"such as 'store:{{store_id}}', {UNSTORABLE}"
         )
 
 
@@ -269,6 +273,15 @@ def check_by(by: object) -> str:
     )
 
 
+def check_reason(reason: object) -> None:
+    """Why somebody does something; it need not be said."""
+    if reason is None or reason == "" or is_text(reason, REASON_LENGTH_MAX):
+        return
+    raise ConfigError(
+        f"reason={str(reason)[:30]!r} is not possible: a text of up to {REASON_LENGTH_MAX} characters, {UNSTORABLE}"
+    )
+
+
 def _whole(low: int, high: int) -> Any:
     def check(value: object, name: str) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
@@ -345,8 +358,10 @@ def _one_of(kind: type, example: str) -> Any:
 def _tenant(value: object, name: str) -> Tenant | None:
     tenant: Tenant | None = _one_of(Tenant, "Tenant('acme', 'eu')")(value, name)
     for part in () if tenant is None else (tenant.org, tenant.workspace or tenant.org):
-        if not isinstance(part, str) or not 0 < len(part) <= NAME_LENGTH_MAX:
-            raise ConfigError(f"{name}={value!r} is not possible: texts of 1 to {NAME_LENGTH_MAX} characters")
+        if not is_text(part, NAME_LENGTH_MAX):
+            raise ConfigError(
+                f"{name}={value!r} is not possible: texts of 1 to {NAME_LENGTH_MAX} characters, {UNSTORABLE}"
+            )
     return tenant
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import NAME_LENGTH_MAX
+from penstock.domain.texts import UNSTORABLE, is_text
 
 WEIGHT_MAX = 1000
 
@@ -107,9 +108,11 @@ def _from_text(text: str, name: str) -> Iterator[tuple[str, object]]:
 
 def _org(value: object, name: str) -> str:
     """Whatever can be the name of a tenant."""
-    if not isinstance(value, str) or not 0 < len(value) <= NAME_LENGTH_MAX:
-        raise ConfigError(f"{name}: {value!r} is not the name of a tenant: a text of 1 to {NAME_LENGTH_MAX} characters")
-    return value
+    if isinstance(value, str) and is_text(value, NAME_LENGTH_MAX):
+        return value
+    raise ConfigError(
+        f"{name}: {value!r} is not the name of a tenant: a text of 1 to {NAME_LENGTH_MAX} characters, {UNSTORABLE}"
+    )
 
 
 def _weight(value: object, name: str) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.domain.errors import LeaseLost, OnceUncertain, UsageError
 from penstock.domain.payload import decode_json, encode_json
+from penstock.domain.texts import UNSTORABLE, is_text
 from penstock.store.params import BeginOnce, EndOnce, Once
 from penstock.worker.run import Run
 
@@ -16,8 +17,10 @@ class Effect:
     """One effect of one attempt: what to ask the store before it, and what to tell it afterwards."""
 
     def __init__(self, run: Run, key: str) -> None:
-        if not isinstance(key, str) or not 0 < len(key) <= KEY_CHARS_MAX:
-            raise UsageError(f"once({key!r}) is not possible: the key is a text of 1 to {KEY_CHARS_MAX} characters")
+        if not is_text(key, KEY_CHARS_MAX):
+            raise UsageError(
+                f"once({key!r}) is not possible: the key is a text of 1 to {KEY_CHARS_MAX} characters, {UNSTORABLE}"
+            )
         if run.over:
             raise UsageError("once() is too late: this attempt has ended")
         self._run = run

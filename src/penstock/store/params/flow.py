@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from penstock.domain.options import check_reason
 from penstock.domain.pauses import Pause, PauseKind
 
 
@@ -15,6 +16,9 @@ class PauseWork(msgspec.Struct, frozen=True, kw_only=True):
     actor: str = "client"
     reason: str | None = None
     force: bool = False
+
+    def __post_init__(self) -> None:
+        check_reason(self.reason)
 
 
 class ResumeWork(msgspec.Struct, frozen=True, kw_only=True):

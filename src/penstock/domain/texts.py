@@ -1,0 +1,23 @@
+"""Which texts every store can hold: the one rule for whatever a person or a program names or says (SPEC J2)."""
+
+from __future__ import annotations
+
+UNSTORABLE = "no NUL and no half of a character (a lone surrogate) in it"
+
+
+def is_storable(text: str) -> bool:
+    """Whether any store takes it. PostgreSQL has no NUL in texts, and half of a character has no UTF-8."""
+    if "\0" in text:
+        return False
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_text(value: object, length_max: int) -> bool:
+    """Whether it is a text of 1 to so many characters that any store takes."""
+    return isinstance(value, str) and 0 < len(value) <= length_max and is_storable(value)
