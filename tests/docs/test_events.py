@@ -7,8 +7,10 @@ import re
 from tests.docs.pages import ROOT
 from tests.tidy.tree import SOURCE, files
 
-EVENT = re.compile(r"[\"`]((?:job|jobs|leader|process|schedule|worker)\.[a-z]+)[\"`]")
-CALL = re.compile(r"(?:fields|_log)\([^)]*?\"((?:job|jobs|leader|process|schedule|worker)\.[a-z]+)\"", re.DOTALL)
+EVENT = re.compile(r"[\"`]((?:job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)[\"`]")
+CALL = re.compile(
+    r"(?:fields|_log)\([^)]*?\"((?:job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)\"", re.DOTALL
+)
 
 
 def test_every_event_is_explained() -> None:

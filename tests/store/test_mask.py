@@ -62,7 +62,7 @@ def test_one_of_the_wrong_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("postgresql://h1:1,h2:2/db", "postgresql://h1:1,h2:2/db"),
         ("postgresql://[::1]:5432/db", "postgresql://[::1]:5432/db"),
         ("postgresql:///db?host=/tmp", "postgresql:///db?host=/tmp"),
-        ("sqlite:////home/me@x/jobs:1.db", "sqlite:////home/me@x/jobs:1.db"),
+        ("sqlite:////srv/me@x/jobs:1.db", "sqlite:////srv/me@x/jobs:1.db"),
         ("sqlite:jobs.db", "sqlite:jobs.db"),
         ("/var/lib/x:y/jobs.db", "/var/lib/x:y/jobs.db"),
         ("C:\\jobs.db", "C:\\jobs.db"),

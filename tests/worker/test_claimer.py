@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.domain.errors import StoreBusy, StoreGone, WorkerRefused
+from penstock.domain.errors import StoreBusy, StoreGone, WorkerInactive, WorkerRefused
+from penstock.observe.trouble import Part
 from penstock.store.contract import Store
 from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.worker import claimer as claimer_module, outage
@@ -235,8 +236,8 @@ def test_a_hint_ends_the_wait_after_an_outage(monkeypatch: pytest.MonkeyPatch) -
     store = ClaimStore(1, *[StoreBusy("locked")] * 4)
     real = outage.Patience.__init__
 
-    def patient(self: outage.Patience) -> None:
-        real(self)
+    def patient(self: outage.Patience, part: Part | None = None) -> None:
+        real(self, part)
         self._seconds = 3600.0
 
     monkeypatch.setattr(outage.Patience, "__init__", patient)
@@ -250,16 +251,38 @@ def test_a_hint_ends_the_wait_after_an_outage(monkeypatch: pytest.MonkeyPatch) -
     with_claimer(store, story)
 
 
-def test_a_refusal_after_a_long_outage_is_not_waited_out_like_one(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refusal_is_told_once_however_often_it_is_met(caplog: pytest.LogCaptureFixture) -> None:
+    """Each hint leads to another try."""
+    store = ClaimStore(1, *[WorkerInactive("this worker does not answer its probes")] * 50)
+
+    async def story(claimer: Claimer, executor: StubExecutor, running: asyncio.Task[None]) -> None:
+        while not executor.taken.is_set():
+            claimer.hint.set()
+            await asyncio.sleep(0)
+
+    with_claimer(store, story)
+    told = [record.getMessage() for record in caplog.records]
+    assert told[0] == "claim refused: this worker does not answer its probes; trying again"
+    assert told[1].startswith("claims are no longer refused, after ")
+    assert len(told) == 2
+
+
+def test_a_refusal_after_a_long_outage_is_not_waited_out_like_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that was cut off for long is lost by then. It registers again, and goes on at once."""
     store = ClaimStore(1, *[StoreBusy("locked")] * 9, WorkerRefused("this worker is lost"), StoreBusy("locked"))
 
     async def story(claimer: Claimer, executor: StubExecutor, running: asyncio.Task[None]) -> None:
         await executor.taken.wait()
 
+    waits: list[float] = []
+    real = outage.Patience.wait
+
+    async def noted(self: outage.Patience, *args: Any) -> None:
+        waits.append(self._seconds)
+        await real(self, *args)
+
+    monkeypatch.setattr(outage.Patience, "wait", noted)
     with_claimer(store, story)
-    told = [cast(tuple[Any, ...], record.args) for record in caplog.records if "trying again" in record.msg]
-    waits = [args[-1] for args in told]
     assert waits == [*(0.001 * 2**n for n in range(9)), 0.001, 0.001]
 
 

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from penstock.domain.errors import PenstockError
 from penstock.observe.logs import fields
 from penstock.observe.redaction import told
+from penstock.observe.trouble import Trouble
 from penstock.store.contract import Store
 from penstock.store.params import Leadership, LeadStore
 
@@ -44,6 +45,7 @@ class Leader:
         self._loop = asyncio.get_running_loop()
         self._term: int | None = None
         self._until = 0.0
+        self.telling = Trouble(log).part(passing=True)
 
     @property
     def term(self) -> int | None:
@@ -59,8 +61,9 @@ class Leader:
         try:
             found = await self._store.lead_store(LeadStore(self._session(), self._lease))
         except PenstockError as error:
-            log.warning("could not ask who leads: %s", told(error))
+            self.telling.failed("could not ask who leads", error)
             return self._lease / RENEWALS
+        self.telling.worked()
         self._note(found, asked)
         if found.acting:
             return self._lease / RENEWALS

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Sequence
 
 from penstock.domain.errors import StoreError, WorkerInactive, WorkerRefused
+from penstock.observe.redaction import told
+from penstock.observe.trouble import Trouble
 from penstock.store.contract import Store
 from penstock.store.params import Claimed, ClaimJobs
 from penstock.worker.budget import Budget
@@ -35,6 +37,7 @@ class Together:
         self._executors = executors
         self._dry: dict[int, int] = {}
         self.taken = 0
+        self.refusals = Trouble(log, "claims are still refused", "claims are no longer refused")
 
     @property
     def idle(self) -> bool:
@@ -58,7 +61,7 @@ class Claimer:
 
     def __init__(self, store: Store, executor: Executor, finisher: Finisher, settings: WorkerSettings,
                  session: Callable[[], int], types: tuple[str, ...], together: Together,
-                 budget: Budget, spreading: Spreading) -> None:  # fmt: skip
+                 budget: Budget, spreading: Spreading, trouble: Trouble | None = None) -> None:  # fmt: skip
         self._store = store
         self._executor = executor
         self._finisher = finisher
@@ -68,6 +71,8 @@ class Claimer:
         self._budget = budget
         self._spreading = spreading
         self._strays = Strays(settings.limits or ())
+        self._trouble = trouble or Trouble(log)
+        self._refusals = together.refusals
         self._bite: int | None = None
         """How much to claim at most, while others may want some of it too; None is no limit."""
         self._loop = asyncio.get_running_loop()
@@ -85,7 +90,7 @@ class Claimer:
 
     async def run(self) -> None:
         """Claim until cancelled; in burst mode, until nothing is due and nothing runs."""
-        outage, refusal = Patience(), Patience()
+        outage, refusal = Patience(self._trouble.part()), Patience(self._refusals.part())
         while True:
             want = self._demand()
             if want <= 0:
@@ -100,18 +105,17 @@ class Claimer:
             session, asked = self._session(), self._loop.time()
             try:
                 claimed = await self._claim(want)
-                outage, refusal = Patience(), Patience()
+                outage.over()
+                refusal.over()
             except WorkerRefused as error:
-                outage = Patience()  # The store answers: however long it did not is over.
+                outage.over()  # The store answers: however long it did not is over.
                 if not isinstance(error, WorkerInactive):
-                    log.warning("%s", error)
                     self.register_again(session)
                 await refusal.wait("claim refused", error, self.hint)
                 continue
             except StoreError as error:
                 if isinstance(error, FATAL):
                     raise
-                refusal = Patience()
                 await outage.wait("could not claim", error, self.hint)
                 continue
             if claimed.jobs:
@@ -168,7 +172,7 @@ class Claimer:
                 jobs = (await claiming).jobs
                 self._executor.buffer.extend(jobs)
             except (StoreError, WorkerRefused) as error:
-                log.warning("the last claim before stopping failed: %s", error)
+                log.warning("the last claim before stopping failed: %s", told(error))
             raise
 
     async def _dry(self, claimed: Claimed, taken: int | None) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.client import Client
 from penstock.domain.registry import Registry
 from penstock.observe import logs
+from penstock.observe.trouble import Trouble
 from penstock.store.contract import Store
 from penstock.store.params import Claim
 from penstock.worker.budget import Budget, limits_of
@@ -45,8 +47,10 @@ class Crew:
         spreading: Spreading,
         failed: Callable[[BaseException], None],
         enough: Callable[[], None],
+        trouble: Trouble | None = None,
     ) -> None:
-        self.finisher = Finisher(store, settings.history, failed)
+        self.trouble = trouble or Trouble(logging.getLogger("penstock.worker"))
+        self.finisher = Finisher(store, settings.history, failed, self.trouble)
         self.hooks = HookCalls(asyncio.get_running_loop())
         self.outcomes = Outcomes(self.finisher, client, settings, self.hooks, neighbours)
         self._processes = Processes(settings.process_slots, start) if start else None
@@ -81,6 +85,7 @@ class Crew:
                 together,
                 self._budget,
                 spreading,
+                self.trouble,
             )
             for executor in self._executors
         ]

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from penstock.domain.errors import CommitUncertain, StoreError
 from penstock.domain.job import State
+from penstock.observe.redaction import told
+from penstock.observe.trouble import Trouble
 from penstock.store.call import Call
 from penstock.store.contract import Store
 from penstock.store.params import Claim, Completed, FinishJobs, History, NewJob, NewWorkflow, Unfinished
@@ -34,23 +36,27 @@ NOTHING = Attached()
 
 
 Refused = Callable[[Exception], None]
+After = tuple[int, Callable[[], None] | None, Callable[[], None] | None]
+"""The token of an outcome, what to call when it is stored, and what when it is refused."""
 NOBODY: Mapping[int, Refused] = {}
 
 
 class Finisher:
     """Holds outcomes until they are stored. Nothing is reported as done before that."""
 
-    def __init__(self, store: Store, history: History, failed: Callable[[BaseException], None]) -> None:
+    def __init__(self, store: Store, history: History, failed: Callable[[BaseException], None],
+                 trouble: Trouble | None = None) -> None:  # fmt: skip
         self._store = store
         self._history: History = history
         self._failed = failed
+        self._trouble = trouble or Trouble(log)
         self._completed: list[Completed] = []
         self._unfinished: list[Unfinished] = []
         self._follow_ups: list[tuple[int, NewJob]] = []
         self._workflows: list[tuple[int, NewWorkflow]] = []
         self._suspects: dict[int, Refused] = {}
         """Successes with which more is stored, and whom to tell if the store does not take that."""
-        self._after: list[tuple[int, Callable[[], None]]] = []
+        self._after: list[After] = []
         self._wake = asyncio.Event()
         self._flushed = asyncio.Event()
         self._flushed.set()
@@ -74,16 +80,18 @@ class Finisher:
     def unfinished(self, end: Unfinished) -> None:
         claim = self._apart.get(end.token)
         if claim is not None:
-            after = [then for token, then in self._after if token == end.token]
-            self._after = [(token, then) for token, then in self._after if token != end.token]
+            after = [one for one in self._after if one[0] == end.token]
+            self._after = [one for one in self._after if one[0] != end.token]
             self._begin(self._end_apart(claim, end, after))
             return
         self._unfinished.append(end)
         self._wake.set()
 
-    def after(self, token: int, then: Callable[[], None]) -> None:
-        """Call `then` when the outcome of this token, which is handed in next, is stored; never if it is refused."""
-        self._after.append((token, then))
+    def after(self, token: int, then: Callable[[], None] | None, dropped: Callable[[], None] | None = None) -> None:
+        """Call `then` when the outcome of this token, which is handed in next, is stored; `dropped` if it is refused,
+        because the job was taken from this worker.
+        """
+        self._after.append((token, then, dropped))
 
     @property
     def waiting(self) -> int:
@@ -115,21 +123,25 @@ class Finisher:
             self._completed, self._unfinished, self._follow_ups, self._workflows = [], [], [], []
             if batch.completed or batch.unfinished:
                 lost = self._refused(await self._store_batch(batch, suspects))
-                after = [(token, then) for token, then in after if token not in self._failed_late]
+                after = [one for one in after if one[0] not in self._failed_late] if self._failed_late else after
                 self._failed_late.clear()
-                for token, then in after:
-                    if token not in lost:
-                        then()
+                self._tell(after, lost)
             if not (self._completed or self._unfinished):
                 self._flushed.set()
 
+    def _tell(self, after: Sequence[After], lost: Collection[int]) -> None:
+        for token, then, dropped in after:
+            call = then if token not in lost else None if self._broken else dropped
+            if call is not None:
+                call()
+
     async def _store_batch(self, batch: FinishJobs, suspects: Mapping[int, Refused] = NOBODY) -> Collection[int]:
         """Try until the store has it: an outage of the store loses no outcome. Answers the tokens that were lost."""
-        patience = Patience()
-        sent_before = False
+        patience = Patience(self._trouble.part())
+        waited = sent_before = False
         while True:
             try:
-                lost = await self._store.finish_jobs(batch)
+                lost: Collection[int] = await self._store.finish_jobs(batch)
                 break
             except Exception as error:
                 if (suspects or any(map(plainer, batch.unfinished))) and is_refusal(error):
@@ -140,11 +152,12 @@ class Finisher:
                     self._broken = True
                     self._failed(error)
                     return {*(done.token for done in batch.completed), *(end.token for end in batch.unfinished)}
-                sent_before = sent_before or isinstance(error, CommitUncertain)
-                await patience.wait(
-                    f"outcomes of {len(batch.completed) + len(batch.unfinished)} jobs not stored yet", error
-                )
-        return () if sent_before else lost  # After a first try, those that look lost were stored by it.
+                waited, sent_before = True, sent_before or isinstance(error, CommitUncertain)
+                await patience.wait(f"outcomes of {_jobs_in(batch)} jobs not stored yet", error)
+        lost = () if sent_before else lost  # After a first try, those that look lost were stored by it.
+        if waited:
+            patience.over(f"outcomes of {_jobs_in(batch) - len(lost)} jobs stored")
+        return lost
 
     async def _store_apart(
         self, batch: FinishJobs, suspects: Mapping[int, Refused], error: Exception
@@ -166,7 +179,7 @@ class Finisher:
             self._failed_late.add(done.token)
             suspects[done.token](error)
         if batch.unfinished:
-            log.error("the end of a job cannot be stored as it is: %s", error)
+            log.error("the end of a job cannot be stored as it is: %s", told(error))
             ends = [end for end in map(plainer, batch.unfinished) if end is not None]
             return await self._store_batch(FinishJobs(unfinished=ends, history=self._history))
         return ()
@@ -224,10 +237,11 @@ class Finisher:
         """How the attempt was ended by its own transaction; None if it was not. A job that is gone was completed:
         its options say that it is not kept.
         """
-        patience = Patience()
+        patience = Patience(self._trouble.part())
         while True:
             try:
                 job = await self._store.read_job(claim.id)
+                patience.over()
                 break
             except StoreError as error:
                 if isinstance(error, FATAL):
@@ -238,10 +252,13 @@ class Finisher:
         ended = job.attempt == claim.attempt and job.state in (State.COMPLETED, State.CANCELLED)
         return job.state if ended else None
 
-    async def _end_apart(self, claim: Claim, end: Unfinished, after: list[Callable[[], None]]) -> None:
+    async def _end_apart(self, claim: Claim, end: Unfinished, after: list[After]) -> None:
         lost = await self._store_batch(FinishJobs(unfinished=[end], history=self._history))
         if lost and not self._broken and await self._state_after(claim) is not None:
             log.warning("%s %s: its own transaction was committed after its handler had ended", claim.type, claim.id)
-        elif not self._refused(lost):
-            for then in after:
-                then()
+        else:
+            self._tell(after, self._refused(lost))
+
+
+def _jobs_in(batch: FinishJobs) -> int:
+    return len(batch.completed) + len(batch.unfinished)

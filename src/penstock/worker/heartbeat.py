@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import PenstockError
+from penstock.observe.redaction import told
+from penstock.observe.trouble import Trouble
 from penstock.store.call import Call
 from penstock.store.contract import Store
 from penstock.store.params import Heartbeat as Beat, HeartbeatWorker, WorkerStatus
@@ -35,6 +37,7 @@ class Heartbeat:
         self._last_us = clock.now_us()
         self._healthy_since = clock.monotonic()
         self._error: str | None = None
+        self.telling = Trouble(log).part(passing=True)
         self.session = 0
         self.status: WorkerStatus = "active"
 
@@ -61,14 +64,15 @@ class Heartbeat:
             try:
                 self._heard(session, self._beat(session).wait())
             except PenstockError as error:
-                self._error = str(error)
-                log.error("heartbeat not stored: %s", error)
+                self._error = told(error)
+                self.telling.failed("heartbeat not stored", error)
 
     def _beat(self, session: int) -> Call[Beat]:
         return self._store.heartbeat_worker(HeartbeatWorker(session, self.status))
 
     def _heard(self, session: int, beat: Beat) -> None:
         self._error = None
+        self.telling.worked()
         self._note_gap()
         if not beat.known and session == self.session and not self._stop.is_set():
             self._lost(session)

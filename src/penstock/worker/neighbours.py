@@ -10,8 +10,8 @@ from typing import NamedTuple
 from penstock.domain.errors import PenstockError
 from penstock.domain.options import Resources
 from penstock.domain.routing import why_not
-from penstock.observe.redaction import told
 from penstock.observe.stuck import takers_among
+from penstock.observe.trouble import Trouble
 from penstock.store.contract import Store
 from penstock.store.params import WorkerInfo
 from penstock.worker.run import Run
@@ -39,6 +39,7 @@ class Neighbours:
         self._session = session
         self.around: list[WorkerInfo] = []
         """All that take jobs, this one among them."""
+        self.telling = Trouble(log).part(passing=True)
 
     def may_take(self, run: Run) -> bool:
         """Whether one of them could run this job. What is not known yet is a no."""
@@ -50,6 +51,7 @@ class Neighbours:
         while True:
             try:
                 self.around = takers_among(await self._store.list_workers())
+                self.telling.worked()
             except PenstockError as error:
-                log.warning("could not look for other workers: %s", told(error))
+                self.telling.failed("could not look for other workers", error)
             await asyncio.sleep(max(LOOK_SECONDS, LOOK_SECONDS_EACH * len(self.around)))

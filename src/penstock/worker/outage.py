@@ -7,6 +7,7 @@ import logging
 import random
 
 from penstock.domain import errors
+from penstock.observe.trouble import Part, Trouble
 
 FATAL = (
     errors.StoreGone,
@@ -23,14 +24,20 @@ log = logging.getLogger("penstock.worker")
 
 
 class Patience:
-    """Waits longer each time, with jitter, and says why."""
+    """Waits longer each time, with jitter, and says why, as one part of a trouble: that is not told each time."""
 
-    def __init__(self) -> None:
+    def __init__(self, part: Part | None = None) -> None:
+        self._part = part or Trouble(log, "it still fails", "it works again").part()
         self._seconds = SECONDS_MIN
+
+    def over(self, note: str = "") -> None:
+        """It worked: the next time begins anew."""
+        self._seconds = SECONDS_MIN
+        self._part.worked(note)
 
     async def wait(self, what: str, error: BaseException, hint: asyncio.Event | None = None) -> None:
         """Wait; with a `hint`, no longer than until there is one: then the store answers somebody."""
-        log.error("%s: %s; trying again in %.1f s", what, error, self._seconds)
+        self._part.failed(what, error)
         pause = self._seconds * (0.5 + random.random())
         self._seconds = min(self._seconds * 2, SECONDS_MAX)
         if hint is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import time
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -99,14 +100,26 @@ class Outcomes:
             self.fail(run, error)
             return
         if run.plan.chatty:
-            self._log(run, logging.INFO, "job.completed", "completed in %s", format_duration(_seconds(run)),
-                      result=self._shown(done.result))  # fmt: skip
+            took = _seconds(run)
+            self._finisher.after(run.claim.token, partial(self._completed, run, took, done.result),
+                                 partial(self._dropped, run, took))  # fmt: skip
         if run.plan.declaration.hooked:
             self._after(run, "on_complete", _for_hook(run, result))
         if attached is NOTHING and done.member is None:
             self._finisher.completed(done)
         else:
             self._finisher.completed(done, attached, lambda error: self.fail(run, error))
+
+    def _completed(self, run: Run, took: float, result: str | None) -> None:
+        """The store has it."""
+        self._log(run, logging.INFO, "job.completed", "completed in %s", format_duration(took), took=took,
+                  result=self._shown(result))  # fmt: skip
+
+    def _dropped(self, run: Run, took: float) -> None:
+        """The store has refused it."""
+        self._log(run, logging.WARNING, "job.lost",
+                  "lost: the job was taken from this worker before its outcome was stored, which is dropped",
+                  took=took)  # fmt: skip
 
     # Completion in a transaction of the handler's
 
@@ -151,7 +164,7 @@ class Outcomes:
         else:
             info = describe_error(error, redact)
             verdict = judge(run.plan.declaration, run.policy, run.claim.attempt, error)
-        told = {"error": {"type": info.type, "message": info.message}}
+        told: dict[str, Any] = {"error": {"type": info.type, "message": info.message}}
         message = info.message[:MESSAGE_CHARS_LOGGED]
         run.final = isinstance(verdict, GiveUp)
         if isinstance(verdict, GiveUp):
@@ -164,6 +177,7 @@ class Outcomes:
                       format_duration(delay), next_try_in=round(delay, 3), **told)  # fmt: skip
         if run.plan.declaration.hooked:
             self._after(run, "on_failed", error)
+        self._finisher.after(run.claim.token, None, partial(self._dropped, run, _seconds(run)))
         self._finisher.unfinished(
             Unfinished(
                 token=run.claim.token,
@@ -209,7 +223,9 @@ class Outcomes:
             limit = format_duration(run.limit or 0.0)
             self.fail(run, TimeoutError(f"the attempt took longer than its timeout of {limit}"))
         elif run.stop is Stop.CANCELLED:
-            self._log(run, logging.INFO, "job.cancelled", "cancelled")
+            took = _seconds(run)
+            told = partial(self._log, run, logging.INFO, "job.cancelled", "cancelled", took=took)
+            self._finisher.after(run.claim.token, told, partial(self._dropped, run, took))
             self._finisher.unfinished(
                 Unfinished(
                     token=run.claim.token,
@@ -255,12 +271,13 @@ class Outcomes:
         """Payloads and results may hold secrets: logged only when that was asked for."""
         return text if self._settings.log_payloads else None
 
-    def _log(self, run: Run, level: int, event: str, message: str, *args: Any, **values: Any) -> None:
+    def _log(self, run: Run, level: int, event: str, message: str, *args: Any, took: float | None = None,
+             **values: Any) -> None:  # fmt: skip
         logger, claim = run.plan.logger, run.claim
         if not logger.isEnabledFor(level):
             return
         extra = fields(event, **job_fields(claim), worker_id=self._settings.worker_id,
-                       duration_ms=None if event in UNDER_WAY else round(_seconds(run) * 1000, 1),
+                       duration_ms=None if event in UNDER_WAY else _milliseconds(run, took),
                        **values)  # fmt: skip
         shown = values.get("payload") or values.get("result")
         logger.log(level, f"%s attempt %d {message}{' %s' if shown else ''}", claim.id, claim.attempt, *args,
@@ -281,6 +298,10 @@ def _for_hook(run: Run, result: Any) -> Any:
 def _seconds(run: Run) -> float:
     """How long the attempt has taken: the loop's clock is the monotonic one, and in uvloop it may lag a little."""
     return time.monotonic() - run.started
+
+
+def _milliseconds(run: Run, took: float | None) -> float:
+    return round((_seconds(run) if took is None else took) * 1000, 1)
 
 
 def _member(claim: Claim) -> str | None:

@@ -110,7 +110,7 @@ class Processes:
                 await self._patience.wait("could not start a child process", error)
                 continue
             if child.problem is None:
-                self._patience = Patience()
+                self._patience.over()
                 self._free(child)
                 return
             await self._patience.wait("a child process could not begin", ConfigError(child.problem))

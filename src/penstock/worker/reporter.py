@@ -38,6 +38,7 @@ class Reporter:
         self._quiet_until = 0.0
         self._told_ended: set[int] = set()
         """Those that have ended while the loop was blocked, of whose start the store was told."""
+        self._telling = crew.trouble.part(passing=True)
 
     async def run(self) -> None:
         ticks = 0
@@ -50,7 +51,7 @@ class Reporter:
                 if ticks % PROGRESS_TICKS == 0:
                     await self._save_progress()
             except PenstockError as error:
-                log.warning("could not report running jobs: %s", error)
+                self._telling.failed("could not report running jobs", error)
 
     def _runs(self) -> list[Run]:
         """Not those whose completion is in a transaction of their own: a word of them would wait for its end."""
@@ -69,6 +70,7 @@ class Reporter:
         begun = self._begun(asyncio.get_running_loop().time())
         if begun:
             await self._store.start_jobs(StartJobs(_starts(begun)))
+            self._telling.worked()
             for run in begun:
                 run.told += 1
 
@@ -85,17 +87,19 @@ class Reporter:
             return
         try:
             self._store.start_jobs(StartJobs([*_starts(begun), *ended])).wait()
+            self._telling.worked()
             self._told_ended |= {token for token, _ in ended}
             for run in begun:
                 run.told += 1
         except PenstockError as error:
             self._quiet_until = now + QUIET_SECONDS
-            log.warning("could not report running jobs: %s", error)
+            self._telling.failed("could not report running jobs", error)
 
     async def _save_progress(self) -> None:
         news = [(run, text) for run in self._runs() if (text := run.progress) is not None and text != run.reported]
         if news:
             await self._store.save_progress(SaveProgress([(run.claim.token, text) for run, text in news]))
+            self._telling.worked()
             for run, text in news:
                 if not run.over:  # One that has ended meanwhile has told its last progress itself.
                     self._crew.outcomes.progressed(run, text)

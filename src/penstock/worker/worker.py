@@ -23,7 +23,8 @@ from penstock.domain.errors import ConfigError, PenstockError, StoreError, Worke
 from penstock.domain.gates import whole_of
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
-from penstock.observe.redaction import log_error
+from penstock.observe.redaction import log_error, told
+from penstock.observe.trouble import Trouble
 from penstock.store.call import Call
 from penstock.store.contract import Listener, Store
 from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker, Signals
@@ -117,6 +118,8 @@ class Worker:
         self._recycled = False
         self._told_to_drain = False
         self._slots = settings.concurrency
+        self._trouble = Trouble(log)
+        self._signals = self._trouble.part(passing=True)
 
     def _start_of(self, types: list[str]) -> Start:
         start = start_of(self._registry, self._settings, types, self._place, sys.path)
@@ -191,6 +194,7 @@ class Worker:
             loop.call_soon_threadsafe(self._register_again, session)
 
         heartbeat = self._parts.heartbeat(self._store, self._clock, self._settings.heartbeat_interval, lost)
+        heartbeat.telling = self._trouble.part(passing=True)
         watchdog = self._watchdog = self._parts.watchdog(self._registry)
         health: ServedHealth | None = None
         try:
@@ -243,6 +247,7 @@ class Worker:
     def _make_crew(self, resources: Any) -> Crew:
         settings = self._settings
         self._neighbours = Neighbours(self._store, lambda: self._session)
+        self._neighbours.telling = self._trouble.part(passing=True)
         crew = Crew(
             self._store,
             self._registry,
@@ -257,6 +262,7 @@ class Worker:
             spreading=Spreading(lambda: self._neighbours.around, lambda: self._session),
             failed=self._fail,
             enough=lambda: self._recycle(f"it has begun {settings.max_jobs} jobs"),
+            trouble=self._trouble,
         )
         for claimer in crew.claimers:
             claimer.register_again = self._register_again
@@ -265,6 +271,7 @@ class Worker:
     def _make_coordinator(self, heartbeat: Heartbeat) -> Coordinator:
         settings = self._settings.coordinator
         leader = Leader(self._store, lambda: self._session, self._settings.worker_id, settings.lease)
+        leader.telling = self._trouble.part(passing=True)
         return Coordinator(leader, [duty(self._store, settings) for duty in DUTIES], heartbeat.trusted)
 
     async def _work(self, crew: Crew, listener: Listener, heartbeat: Heartbeat) -> None:
@@ -331,8 +338,9 @@ class Worker:
         try:
             signals = await self._store.read_signals(ReadSignals(session, crew.tokens()))
         except StoreError as error:
-            log.warning("could not read cancellations: %s", error)
+            self._signals.failed("could not read cancellations", error)
             return
+        self._signals.worked()
         for token in signals.cancelled:
             crew.stop(token, Stop.CANCELLED)
         for token in signals.lost:
@@ -396,11 +404,12 @@ class Worker:
         self._tasks.append(self._guard(self._keep_registering()))
 
     async def _keep_registering(self) -> None:
-        patience = Patience()
+        patience = Patience(self._trouble.part())
         while self._registering:
             try:
                 await self._register(self._listener, self._heartbeat)
                 self._registering = False
+                patience.over()
             except StoreError as error:
                 if isinstance(error, FATAL):
                     raise
@@ -411,7 +420,7 @@ class Worker:
             try:
                 await self._store.heartbeat_worker(HeartbeatWorker(self._session, "inactive"))
             except StoreError as error:
-                log.error("could not sign off: %s", error)
+                log.error("could not sign off: %s", told(error))
 
     # Draining
 

@@ -311,8 +311,11 @@ def test_worker_whose_claims_and_finishes_lose_their_answers_runs_each_job_once(
             beat = far.rows("SELECT heartbeat_at FROM worker")
             await until(lambda: far.rows("SELECT heartbeat_at FROM worker") > beat, "the heart beats again")
 
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.DEBUG, "penstock.worker"):
         asyncio.run(story())
+    loud = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert sum("trying again" in line and "notifications" not in line for line in loud) == 1
+    assert sum("the store is well again" in line and "outcomes of " in line for line in loud) == 1
     assert far.ran == {-1: 1, **dict.fromkeys(range(20), 1)}
     assert "outcomes were refused" not in caplog.text
     assert far.rows("SELECT count(*) FROM worker") == [(1,)]
