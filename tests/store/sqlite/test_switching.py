@@ -28,22 +28,22 @@ def interval() -> Iterator[float]:
 
 
 def test_it_is_short_from_the_first_write_to_the_last(interval: float) -> None:
-    begin_quick_switching()
-    begin_quick_switching()
+    begin_quick_switching("a")
+    begin_quick_switching("b")
     assert sys.getswitchinterval() == OURS
-    end_quick_switching(1)
+    end_quick_switching("a")
     assert sys.getswitchinterval() == OURS
-    begin_quick_switching()
-    end_quick_switching(2)
+    begin_quick_switching("c")
+    end_quick_switching("bc")
     assert sys.getswitchinterval() == interval
 
 
 def test_a_shorter_one_is_left_alone() -> None:
     sys.setswitchinterval(SWITCH_SECONDS / 4)
     shorter = sys.getswitchinterval()
-    begin_quick_switching()
+    begin_quick_switching("a")
     assert sys.getswitchinterval() == shorter
-    end_quick_switching(1)
+    end_quick_switching("a")
     assert sys.getswitchinterval() == shorter
 
 
@@ -52,27 +52,27 @@ def test_it_does_not_shrink_with_every_write(microseconds: int) -> None:
     sys.setswitchinterval(microseconds / 1_000_000)
     before = sys.getswitchinterval()
     for _ in range(10):
-        begin_quick_switching()
-        end_quick_switching(1)
+        begin_quick_switching("a")
+        end_quick_switching("a")
     assert sys.getswitchinterval() == before
 
 
 def test_what_somebody_sets_meanwhile_stays() -> None:
-    begin_quick_switching()
+    begin_quick_switching("a")
     sys.setswitchinterval(0.01)
-    end_quick_switching(1)
+    end_quick_switching("a")
     assert sys.getswitchinterval() == pytest.approx(0.01)
 
 
 def test_a_child_that_was_forked_during_a_write_has_its_own_interval_and_can_write() -> None:
-    begin_quick_switching()
+    begin_quick_switching("a")
     with switching._lock:  # As if another thread had held it.
         pid = os.fork()
         if pid == 0:
             restored = abs(sys.getswitchinterval() - 0.004) < 1e-6
-            begin_quick_switching()
+            begin_quick_switching("a")
             os._exit(0 if restored else 1)
-    end_quick_switching(1)
+    end_quick_switching("a")
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from _thread import get_ident
+from collections import deque
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 import psycopg
 
 from penstock.domain.errors import CommitUncertain, PenstockError, StoreBusy, StoreClosed
+from penstock.store.interrupts import give, take, whole
 from penstock.store.params import Enqueued, NewJob
 from penstock.store.postgres.link import CONNECT_SECONDS, HELLO, Link, Retry, Role, dsn, setup
 from penstock.store.postgres.steps import SEEN, Operation, Rows, Statement
@@ -55,91 +59,111 @@ def _met(wiring: Wiring, link: Link) -> Link:
     return link
 
 
+class Loan:
+    """A place among the connections of a process, and the connection that has it, once there is one."""
+
+    __slots__ = ("links", "place", "role")
+
+    def __init__(self, role: Role) -> None:
+        self.role = role
+        self.place: list[None] = []
+        self.links: list[Link] = []
+
+
 class PlainSide:
     """The connections of one store for plain code, in any number of threads."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
         # Callers may hold theirs for long, and need others meanwhile: they have room of their own.
-        self._room = threading.BoundedSemaphore(wiring.address.pool)
-        self._callers_room = threading.BoundedSemaphore(wiring.address.pool)
-        self._lock = threading.Lock()
-        self._idle: list[Link] = []
-        self._lent = 0
-        self._quiet = threading.Condition(self._lock)
+        self._room, self._callers_room = _places(wiring.address.pool), _places(wiring.address.pool)
+        self._idle: dict[Role, deque[Link]] = {role: deque() for role in Role}
         self._together = _Together(self)
 
     # Connections
 
-    @contextmanager
-    def lent(self, role: Role) -> Iterator[Link]:
-        """A connection of this role, for this thread alone."""
-        link = self._borrow(role)
-        try:
-            yield link
-        finally:
-            self._give_back(link)
-
-    def _borrow(self, role: Role) -> Link:
+    def borrow(self, loan: Loan) -> Link:
+        """A connection of this role, for this thread alone. Whoever asks gives back or drops what is in the loan."""
         wiring = self._wiring
         if not wiring.looked:
             wiring.open()
-        room = self._room_for(role)
-        if not room.acquire(timeout=wiring.address.timeout):
+        try:
+            take(loan.place, self._room_for(loan.role).get, True, wiring.address.timeout)
+        except Empty:
             raise StoreBusy(
                 f"{wiring.address.shown}: all {wiring.address.pool} connections of this process are in use; "
                 "end transactions sooner, or allow more with ?pool=N in the address"
-            )
-        with self._lock:
-            self._lent += 1
-        try:
-            return self._take(role) or connect(wiring, role)
-        except BaseException:
-            self._returned(role, None)
-            raise
+            ) from None
+        return self._take(loan) or take(loan.links, connect, wiring, loan.role)
 
-    def _room_for(self, role: Role) -> threading.BoundedSemaphore:
+    def _room_for(self, role: Role) -> SimpleQueue[None]:
         return self._callers_room if role is Role.CALLER else self._room
 
-    def _take(self, role: Role) -> Link | None:
-        while True:
-            with self._lock:
-                found = next((link for link in reversed(self._idle) if link.role is role), None)
-                if found is not None:
-                    self._idle.remove(found)
-                elif self._idle and len(self._idle) + self._lent > self._wiring.address.pool:
-                    self._idle.pop(0).close()
-            if found is None or found.alive():
+    def _take(self, loan: Loan) -> Link | None:
+        idle = self._idle[loan.role]
+        while idle:
+            try:
+                found = take(loan.links, idle.pop)
+            except IndexError:  # Another thread was faster.
+                break
+            if found.alive():
                 return found
             found.close()
+            loan.links.clear()
+        self._make_room()
+        return None
 
-    def _give_back(self, link: Link) -> None:
-        if self._wiring.closed or not link.usable():
-            link.close()
-            self._returned(link.role, None)
+    def _make_room(self) -> None:
+        """One more is about to be opened: one of another role that is idle may have to go."""
+        pool = self._wiring.address.pool
+        lent = 2 * pool - self._room.qsize() - self._callers_room.qsize()
+        if sum(map(len, self._idle.values())) + lent > pool:
+            self._close_one()
+
+    def _close_one(self) -> bool:
+        for idle in self._idle.values():
+            with contextlib.suppress(IndexError):
+                idle.popleft().close()
+                return True
+        return False
+
+    def give_back(self, loan: Loan) -> None:
+        """For the next; a connection that is not fit for that is closed."""
+        if self._wiring.closed or not loan.links[0].usable():
+            self.drop(loan)
         else:
-            self._returned(link.role, link)
+            give(loan.links, self._idle[loan.role].append)
+            give(loan.place, self._room_for(loan.role).put)
 
-    def _returned(self, role: Role, link: Link | None) -> None:
-        with self._lock:
-            if link is not None:
-                self._idle.append(link)
-            self._lent -= 1
-            if not self._lent:
-                self._quiet.notify_all()
-        self._room_for(role).release()
+    def drop(self, loan: Loan, *_: object) -> None:
+        """Close the connection: after an interrupt nobody knows what it was about to do. Nothing if it was given back.
+
+        Done again if it was interrupted.
+        """
+        for link in loan.links:
+            WATCH.end(link)
+            link.close()
+        loan.links.clear()
+        if loan.place:
+            give(loan.place, self._room_for(loan.role).put)
 
     def close(self) -> None:
         """Wait for what is under way, then close all."""
-        with self._lock:
-            self._quiet.wait_for(lambda: self._lent == 0, timeout=self._wiring.address.timeout)
-            idle, self._idle = self._idle, []
-        for link in idle:
-            link.close()
+        ends = time.monotonic() + self._wiring.address.timeout
+        for room in (self._room, self._callers_room):
+            places: list[None] = []
+            with contextlib.suppress(Empty):
+                for _ in range(self._wiring.address.pool):
+                    places.append(room.get(timeout=max(0.0, ends - time.monotonic())))
+            for place in places:
+                room.put(place)
+        while self._close_one():
+            pass
 
     def abandon(self) -> None:
         """In the child of a fork: forget the connections of the parent without a word to the server."""
-        self._idle.clear()
+        for idle in self._idle.values():
+            idle.clear()
 
     # Operations
 
@@ -147,16 +171,26 @@ class PlainSide:
         tries = 0
         while True:
             tries += 1
-            link = self._borrow(role)
-            try:
-                return self.carry_out(link, operation)
-            except psycopg.Error as error:
-                verdict = self._wiring.judge(error, link, operation, tries)
-            finally:
-                self._give_back(link)
+            result: T | _Again = whole(self._try, self.drop, Loan(role), operation, tries)
+            if not isinstance(result, _Again):
+                return result
+            time.sleep(result.seconds)
+
+    def _try(self, loan: Loan, operation: Operation[T], tries: int) -> T | _Again:
+        link = self.borrow(loan)
+        try:
+            result = self.carry_out(link, operation)
+        except psycopg.Error as error:
+            verdict = self._wiring.judge(error, link, operation, tries)
+            self.give_back(loan)
             if isinstance(verdict, PenstockError):
                 raise verdict from None
-            time.sleep(verdict)
+            return _Again(verdict)
+        except PenstockError:
+            self.give_back(loan)
+            raise
+        self.give_back(loan)
+        return result
 
     def carry_out(self, link: Link, operation: Operation[T]) -> T:
         def execute(statement: Statement) -> Rows:
@@ -193,65 +227,106 @@ class PlainSide:
         return self._together.enqueue(jobs, operation)
 
 
+def _places(count: int) -> SimpleQueue[None]:
+    room: SimpleQueue[None] = SimpleQueue()
+    for _ in range(count):
+        room.put(None)
+    return room
+
+
+class _Again:
+    """Not done, and worth one more try after so many seconds."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+
 class _Waiting:
-    """An enqueue of another thread that waits for the one under way."""
+    """An enqueue: the one under way, or one of another thread that waits for it."""
+
+    __slots__ = ("answer", "done", "error", "jobs", "may_be_interrupted", "operation")
 
     def __init__(self, jobs: list[NewJob], operation: Enqueue) -> None:
         self.jobs = jobs
         self.operation = operation
-        self.done = threading.Event()
+        self.done: threading.Lock | None = None
+        self.may_be_interrupted = False
         self.answer: list[Enqueued] | None = None
         self.error: BaseException | None = None
 
+    def wait_for(self) -> threading.Lock:
+        """What to wait for: held until somebody has an answer, or wants this thread to lead."""
+        self.may_be_interrupted = get_ident() == threading.main_thread().ident
+        done = threading.Lock()
+        done.acquire()
+        self.done = done
+        return done
+
 
 class _Together:
-    """Group commit: while one thread's enqueue is under way, those of others gather and go as one after it."""
+    """Group commit: while one thread's enqueue is under way, those of others gather and go as one after it.
+
+    The main thread, which may be interrupted at any moment, stores nothing but what is its own.
+    """
 
     def __init__(self, side: PlainSide) -> None:
         self._side = side
         self._lock = threading.Lock()
-        self._busy = False
+        self._leader: _Waiting | None = None
         self._gathered: list[_Waiting] = []
 
     def enqueue(self, jobs: list[NewJob], operation: Enqueue) -> list[Enqueued]:
-        with self._lock:
-            mine = None
-            if self._busy:
-                mine = _Waiting(jobs, operation)
-                self._gathered.append(mine)
-            self._busy = True
-        if mine is None:
-            try:
-                return self._side.run(operation(jobs), Role.WRITE)
-            finally:
-                self._lead_on()
-        mine.done.wait()
-        if mine.answer is None and mine.error is None:  # Chosen to store what has gathered, this among it.
-            self._store()
-        if mine.error is not None:
-            raise mine.error
-        assert mine.answer is not None
-        return mine.answer
+        return whole(self._enqueue, self._leave, _Waiting(jobs, operation))
 
-    def _lead_on(self) -> None:
-        """Whoever waits first stores what has gathered."""
+    def _enqueue(self, mine: _Waiting) -> list[Enqueued]:
+        done = None
         with self._lock:
-            if self._gathered:
-                self._gathered[0].done.set()
+            if self._leader is None:
+                self._leader = mine
             else:
-                self._busy = False
+                done = mine.wait_for()
+                self._gathered.append(mine)
+        if done is not None:
+            done.acquire()
+            if mine.answer is None and mine.error is None:  # Chosen to store what has gathered, this among it.
+                self._store(mine)
+            self._leave(mine)
+            if mine.error is not None:
+                raise mine.error
+            assert mine.answer is not None
+            return mine.answer
+        answer = self._side.run(mine.operation(mine.jobs), Role.WRITE)
+        self._leave(mine)
+        return answer
 
-    def _store(self) -> None:
+    def _leave(self, mine: _Waiting) -> None:
+        """Also after an interrupt: nobody waits for this one any more, and somebody else leads if it did."""
         with self._lock:
-            batch, self._gathered = self._gathered, []
+            if mine in self._gathered:
+                self._gathered.remove(mine)
+            if self._leader is mine:
+                chosen = next((one for one in self._gathered if not one.may_be_interrupted), None)
+                self._lead(chosen or next(iter(self._gathered), None))
+
+    def _lead(self, chosen: _Waiting | None) -> None:
+        self._leader = chosen
+        if chosen is not None and chosen.done is not None:
+            chosen.done.release()
+
+    def _store(self, mine: _Waiting) -> None:
+        with self._lock:
+            batch = [mine] if mine.may_be_interrupted else self._gathered
+            self._gathered = [one for one in self._gathered if one not in batch]
         try:
-            store_together(batch, lambda jobs: self._side.run(batch[0].operation(jobs), Role.WRITE))
+            store_together(batch, lambda jobs: self._side.run(mine.operation(jobs), Role.WRITE))
         finally:
             for one in batch:
                 if one.answer is None and one.error is None:
                     one.error = StoreClosed("the thread that stored this job was ended")
-                one.done.set()
-            self._lead_on()
+                if one is not mine and one.done is not None:
+                    one.done.release()
 
 
 def store_together(batch: list[_Waiting], store: Callable[[list[NewJob]], list[Enqueued]]) -> None:

@@ -48,7 +48,7 @@ from penstock.store.postgres.looped import LoopSide
 from penstock.store.postgres.notifier import Notifier
 from penstock.store.postgres.plain import PlainSide
 from penstock.store.postgres.steps import Operation, Steps
-from penstock.store.postgres.transaction import PostgresTransaction, atransaction, transaction
+from penstock.store.postgres.transaction import PostgresTransaction, TransactionBlock, atransaction
 from penstock.store.postgres.wake import wake
 from penstock.store.postgres.wiring import Wiring
 from penstock.store.postgres.workflows import carry_out
@@ -176,7 +176,7 @@ class PostgresStore:
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         self._wiring.refuse()
-        return transaction(self._plain, self._address.shown)
+        return TransactionBlock(self._plain, self._address.shown)
 
     def atransaction(self) -> AbstractAsyncContextManager[Transaction]:
         self._wiring.refuse()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from _thread import start_new_thread
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager
+from types import TracebackType
 from typing import Any
 
 import psycopg
 
 from penstock.domain.errors import CommitUncertain, UsageError
+from penstock.store.interrupts import whole
 from penstock.store.postgres.errors import translate
 from penstock.store.postgres.link import Link, Role
 from penstock.store.postgres.placeholders import convert
-from penstock.store.postgres.plain import PlainSide
+from penstock.store.postgres.plain import Loan, PlainSide
 from penstock.store.postgres.watch import WATCH
 
 
@@ -45,31 +48,80 @@ class PostgresTransaction:
         self._link = None
 
 
-@contextmanager
-def transaction(side: PlainSide, address: str) -> Iterator[PostgresTransaction]:
-    with side.lent(Role.CALLER) as link:
-        handed_out: PostgresTransaction | None = None
-        link.committing = False
-        side.watch(link)  # While it begins and while it ends. Between, the caller may take as long as it wants.
+def _guard(side: PlainSide, loan: Loan) -> Iterator[None]:
+    """Ends the transaction of a block that was left by an interrupt before its __exit__ had begun: that is noticed when
+    the block, and this with it, is forgotten.
+    """
+    try:
+        yield
+    finally:
+        if loan.place:
+            start_new_thread(side.drop, (loan,))
+
+
+class TransactionBlock:
+    """`with app.transaction() as tx`."""
+
+    def __init__(self, side: PlainSide, address: str) -> None:
+        self._side = side
+        self._address = address
+        self._loan = Loan(Role.CALLER)
+        self._guard = _guard(side, self._loan)
+        self._handed_out: PostgresTransaction | None = None
+
+    def __enter__(self) -> PostgresTransaction:
         try:
-            with link.conn.transaction():
-                WATCH.end(link)
-                handed_out = PostgresTransaction(link)
-                try:
-                    yield handed_out
-                finally:
-                    handed_out.end()
-                    side.watch(link)
-                link.committing = True
-        except psycopg.Error as error:
-            if handed_out is not None and not link.committing:
+            next(self._guard)
+            return self._begin()
+        except BaseException:  # The same as whole(), which could be interrupted after it has ended.
+            try:
+                self._side.drop(self._loan)
+            except BaseException:
+                start_new_thread(self._side.drop, (self._loan,))
                 raise
-            told = translate(error, address)
-            if link.committing and error.sqlstate is None and link.broken:
+            raise
+
+    def _begin(self) -> PostgresTransaction:
+        link = self._side.borrow(self._loan)
+        self._side.watch(link)  # While it begins and while it ends. Between, the caller may take as long as it wants.
+        self._within = link.conn.transaction()
+        try:
+            self._within.__enter__()
+        except psycopg.Error as error:
+            raise translate(error, self._address) from None
+        WATCH.end(link)
+        self._handed_out = PostgresTransaction(link)
+        return self._handed_out
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return whole(self._end, self._give_up, kind, error, trace)
+
+    def _give_up(self, *_: object) -> None:
+        if self._handed_out is not None:
+            self._handed_out.end()
+        self._side.drop(self._loan)
+
+    def _end(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        if self._handed_out is not None:
+            self._handed_out.end()
+        link = self._loan.links[0]
+        self._side.watch(link)
+        try:
+            hidden: bool | None = self._within.__exit__(kind, error, trace)
+        except psycopg.Error as failed:
+            if kind is not None:
+                raise
+            told = translate(failed, self._address)
+            if failed.sqlstate is None and link.broken:
                 raise CommitUncertain(f"{told}; it is not known whether this was stored") from None
             raise told from None
-        finally:
-            WATCH.end(link)
+        WATCH.end(link)
+        self._side.give_back(self._loan)
+        return hidden
 
 
 @asynccontextmanager
@@ -78,7 +130,7 @@ async def atransaction(side: PlainSide, address: str) -> AsyncIterator[PostgresT
     # A thread of its own: if those who wait for a connection filled a shared pool, nobody could commit.
     thread = ThreadPoolExecutor(1, "penstock-transaction")
     stack = ExitStack()
-    beginning = loop.run_in_executor(thread, stack.enter_context, transaction(side, address))
+    beginning = loop.run_in_executor(thread, stack.enter_context, TransactionBlock(side, address))
     try:
         handed_out = await asyncio.shield(beginning)
     except asyncio.CancelledError as cancelled:

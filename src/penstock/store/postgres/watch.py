@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from _thread import start_new_thread
 
 from penstock.store.postgres.link import Link
 
@@ -29,13 +30,14 @@ class Watch:
         if not self._running:
             with self._lock:
                 if not self._running:
+                    start_new_thread(self._run, ())
                     self._running = True
-                    threading.Thread(target=self._run, name="penstock-watch", daemon=True).start()
 
     def end(self, link: Link) -> None:
         self._until.pop(link, None)
 
     def _run(self) -> None:
+        threading.current_thread().name = "penstock-watch"
         while True:
             time.sleep(LOOK_SECONDS)
             now = time.monotonic()

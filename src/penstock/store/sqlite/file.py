@@ -80,8 +80,12 @@ class OpenFile:
         """One more connection, for a listener or for the caller's own transaction."""
         self.check()
         db = self._connect()
-        self._inherited.append(db)
-        return db
+        try:
+            self._inherited.append(db)
+            return db
+        except BaseException:
+            self._inherited.remove(db)  # Interrupted: nobody will give it back.
+            raise
 
     def disconnect(self, db: apsw.Connection) -> None:
         if db in self._inherited:
@@ -126,9 +130,11 @@ class OpenFile:
 
     def roll_back(self, db: apsw.Connection) -> None:
         self._lanes.clear()
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        self._turn.release()
+        try:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+        finally:
+            self._turn.release()
 
     def committed(self, tx: Tx) -> None:
         if tx.beat is not None:

@@ -39,7 +39,7 @@ from penstock.store.sqlite import (
 from penstock.store.sqlite.doorbell import DoorbellListener
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.statements import migrations, sql
-from penstock.store.sqlite.transaction import accept, atransaction, transaction
+from penstock.store.sqlite.transaction import TransactionBlock, accept, atransaction
 from penstock.store.sqlite.tx import Tx, as_json
 from penstock.store.sqlite.workflows import carry_out, look
 from penstock.store.sqlite.writer import Operation, WriteCall, Writer
@@ -147,7 +147,7 @@ class SqliteStore:
         return self._write(operation)
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        return transaction(self._file())
+        return TransactionBlock(self._file())
 
     def atransaction(self) -> AbstractAsyncContextManager[Transaction]:
         return atransaction(self._file())

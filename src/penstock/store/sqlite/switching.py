@@ -11,41 +11,44 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Iterable
 
 SWITCH_SECONDS = 0.0002
-HALF_MICROSECOND = 0.0000005
+MICROSECOND = 0.000001
 
 _lock = threading.Lock()
-_writes = 0
-_before = _ours = 0.0
+_under_way: set[object] = set()
+_before = 0.0
 
 
-def begin_quick_switching() -> None:
+def begin_quick_switching(write: object) -> None:
     """One more write is on its way. An interval that is shorter already is left alone."""
-    global _writes, _before, _ours
+    global _before
     with _lock:
-        _writes += 1
-        if _writes == 1:
+        if not _under_way:
             _before = sys.getswitchinterval()
-            if _before > SWITCH_SECONDS:
-                sys.setswitchinterval(SWITCH_SECONDS)
-            _ours = sys.getswitchinterval()
+        _under_way.add(write)
+        if _before > SWITCH_SECONDS and len(_under_way) == 1:
+            sys.setswitchinterval(SWITCH_SECONDS)
 
 
-def end_quick_switching(writes: int) -> None:
-    """So many writes are done. After the last, the interval is what it was; what somebody set meanwhile stays."""
-    global _writes
+def end_quick_switching(writes: Iterable[object]) -> None:
+    """These are done. After the last, the interval is what it was; what somebody set meanwhile stays."""
     with _lock:
-        _writes -= writes
-        if _writes == 0 and sys.getswitchinterval() == _ours:
-            sys.setswitchinterval(_before + HALF_MICROSECOND)  # It is cut to whole microseconds.
+        _under_way.difference_update(writes)
+        if not _under_way and _before > SWITCH_SECONDS and _is_ours(sys.getswitchinterval()):
+            sys.setswitchinterval(_before + MICROSECOND / 2)  # It is cut to whole microseconds.
+
+
+def _is_ours(interval: float) -> bool:
+    return abs(interval - SWITCH_SECONDS) < MICROSECOND / 2
 
 
 def _forget_in_child() -> None:
     """The writers of the parent are not in the child: nobody would say there that their writes are done."""
     global _lock
     _lock = threading.Lock()
-    end_quick_switching(_writes)
+    end_quick_switching(list(_under_way))
 
 
 if hasattr(os, "register_at_fork"):

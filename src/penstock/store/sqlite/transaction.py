@@ -6,17 +6,20 @@ A connection of another copy of the SQLite library on the same file would drop o
 from __future__ import annotations
 
 import threading
+from _thread import start_new_thread
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, suppress
+from contextvars import Token
 from typing import Any
 
 import apsw
 
 from penstock.domain.errors import UsageError
+from penstock.store.interrupts import give, take, whole
 from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.tx import Tx
-from penstock.store.sqlite.writer import inside
+from penstock.store.sqlite.writer import Block, inside, is_inside
 
 
 class SqliteTransaction:
@@ -76,87 +79,106 @@ def accept(conn: object, path: str) -> SqliteTransaction:
     return conn
 
 
-def _begin(file: OpenFile) -> tuple[apsw.Connection, Tx]:
-    file.check()
-    file.gate.acquire()
-    try:
-        db = file.connect()
+class _Open:
+    """What a transaction of the caller's holds: the gate, a connection and its transaction. It is ended once, however
+    often and by whomever that is asked for.
+    """
+
+    def __init__(self, file: OpenFile) -> None:
+        self.path = file.path
+        self.is_open = True
+        self.gate: list[bool] = []
+        self._file = file
+        self._ending = threading.Lock()
+        self._db: list[apsw.Connection] = []
+        self._tx: Tx | None = None
+        self._handed_out: SqliteTransaction | None = None
+
+    def begin(self) -> SqliteTransaction:
+        self._file.check()
+        take(self.gate, self._file.gate.acquire)
         try:
-            return db, file.new_tx(db)
-        except BaseException:
-            file.roll_back(db)
-            file.disconnect(db)
-            raise
-    except apsw.Error as error:
-        file.gate.release()
-        raise translate(error, file.path) from None
-    except BaseException:
-        file.gate.release()
-        raise
+            self._tx = self._file.new_tx(take(self._db, self._file.connect))
+        except apsw.Error as error:
+            raise translate(error, self.path) from None
+        self._handed_out = SqliteTransaction(self.path, self._tx)
+        return self._handed_out
+
+    def finish(self, keep: bool) -> None:
+        self._close()
+        try:
+            if keep and self._tx is not None:
+                self._file.check()
+                self._file.commit(self._tx)
+                self._file.committed(self._tx)
+        except apsw.Error as error:
+            raise translate(error, self.path) from None
+        self.give_up()
+
+    def give_up(self, keep: bool = False) -> None:
+        """Let go of what is held still; what was not committed is undone."""
+        self._close()
+        with self._ending:
+            if self._db:
+                with suppress(apsw.Error):  # What cannot be rolled back is undone by closing it.
+                    self._file.roll_back(self._db[0])
+                self._file.disconnect(self._db[0])
+                self._db.clear()
+            if self.gate:
+                give(self.gate, self._file.gate.__exit__)
+
+    def _close(self) -> None:
+        self.is_open = False
+        if self._handed_out is not None:
+            self._handed_out.end()
 
 
-def _finish(file: OpenFile, db: apsw.Connection, tx: Tx, keep: bool) -> None:
+def _guard(opened: _Open) -> Iterator[None]:
+    """Ends the transaction of a block that was left by an interrupt before its __exit__ had begun: that is noticed when
+    the block, and this with it, is forgotten.
+    """
     try:
-        if keep:
-            file.check()
-            file.commit(tx)
-            file.committed(tx)
-        else:
-            file.roll_back(db)
-    except apsw.Error as error:
-        file.roll_back(db)
-        raise translate(error, file.path) from None
-    except BaseException:
-        file.roll_back(db)
-        raise
+        yield
     finally:
-        file.disconnect(db)
-        file.gate.release()
+        if opened.gate:
+            start_new_thread(opened.give_up, ())
+
+
+class TransactionBlock:
+    """`with app.transaction() as tx`."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._opened = _Open(file)
+        self._guard = _guard(self._opened)
+        self._mark: Token[Block | None] | None = None
+
+    def __enter__(self) -> SqliteTransaction:
+        _refuse_nesting(self._opened.path)
+        try:
+            next(self._guard)
+            handed_out = self._opened.begin()
+            self._mark = inside.set(self._opened)
+            return handed_out
+        except BaseException:  # The same as whole(), which could be interrupted after it has ended.
+            try:
+                self._opened.give_up()
+            except BaseException:
+                start_new_thread(self._opened.give_up, ())
+                raise
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        whole(self._finish, self._opened.give_up, kind is None)
+
+    def _finish(self, keep: bool) -> None:
+        if self._mark is not None:
+            inside.reset(self._mark)
+        self._opened.finish(keep)
 
 
 def _refuse_nesting(path: str) -> None:
-    if inside.get() == path:
+    if is_inside(path):
         raise UsageError("transaction() inside transaction(): SQLite has one writer; use the transaction that is open")
-
-
-@contextmanager
-def transaction(file: OpenFile) -> Iterator[SqliteTransaction]:
-    _refuse_nesting(file.path)
-    db, tx = _begin(file)
-    handed_out = SqliteTransaction(file.path, tx)
-    mark = inside.set(file.path)
-    keep = False
-    try:
-        yield handed_out
-        keep = True
-    finally:
-        inside.reset(mark)
-        handed_out.end()
-        _finish(file, db, tx, keep)
-
-
-class _Beginning:
-    """A begin whose caller may give up while it waits: then whoever comes second ends what was begun."""
-
-    def __init__(self, file: OpenFile) -> None:
-        self._file = file
-        self._lock = threading.Lock()
-        self._begun: tuple[apsw.Connection, Tx] | None = None
-        self._given_up = False
-
-    def begin(self) -> tuple[apsw.Connection, Tx]:
-        begun = _begin(self._file)
-        with self._lock:
-            self._begun = begun
-        if self._given_up:
-            _finish(self._file, *begun, keep=False)
-        return begun
-
-    def give_up(self) -> None:
-        with self._lock:
-            self._given_up = self._begun is None
-        if not self._given_up and self._begun is not None:
-            _finish(self._file, *self._begun, keep=False)
 
 
 @asynccontextmanager
@@ -166,17 +188,16 @@ async def atransaction(file: OpenFile) -> AsyncIterator[SqliteTransaction]:
 
     _refuse_nesting(file.path)
     loop = asyncio.get_running_loop()
-    beginning = _Beginning(file)
+    opened = _Open(file)
     # A thread of its own: if those who wait filled a shared pool, the one who holds the lock could not commit.
     thread = ThreadPoolExecutor(1, "penstock-transaction")
     try:
         try:
-            db, tx = await loop.run_in_executor(thread, beginning.begin)
+            handed_out = await loop.run_in_executor(thread, whole, opened.begin, opened.give_up)
         except asyncio.CancelledError:
-            beginning.give_up()
+            thread.submit(opened.give_up)  # After the begin, which may be under way.
             raise
-        handed_out = SqliteTransaction(file.path, tx)
-        mark = inside.set(file.path)
+        mark = inside.set(opened)
         keep = False
         try:
             yield handed_out
@@ -184,6 +205,6 @@ async def atransaction(file: OpenFile) -> AsyncIterator[SqliteTransaction]:
         finally:
             inside.reset(mark)
             handed_out.end()
-            await asyncio.shield(loop.run_in_executor(thread, _finish, file, db, tx, keep))
+            await asyncio.shield(loop.run_in_executor(thread, whole, opened.finish, opened.give_up, keep))
     finally:
         thread.shutdown(wait=False)

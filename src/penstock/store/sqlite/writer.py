@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from _thread import start_new_thread
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import apsw
 
 from penstock.domain.errors import CommitUncertain, PenstockError, StoreBusy, StoreClosed, UsageError
+from penstock.store.interrupts import give, take, whole
 from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.switching import begin_quick_switching, end_quick_switching
 from penstock.store.sqlite.tx import Tx
@@ -27,8 +29,21 @@ Operation = Callable[[Tx], T]
 
 GROUP_MAX = 500
 
-# The file whose transaction() block the caller is in: a write outside of it would wait for the caller itself.
-inside: ContextVar[str | None] = ContextVar("penstock_transaction", default=None)
+
+class Block(Protocol):
+    """A transaction() block of the caller's, which may have ended in another thread than it began in."""
+
+    path: str
+    is_open: bool
+
+
+# The block that the caller is in: a write to its file outside of it would wait for the caller itself.
+inside: ContextVar[Block | None] = ContextVar("penstock_transaction", default=None)
+
+
+def is_inside(path: str) -> bool:
+    block = inside.get()
+    return block is not None and block.is_open and block.path == path
 
 
 class Ticket(Generic[T]):
@@ -74,7 +89,7 @@ class Writer:
         self._thread.start()
 
     def submit(self, ticket: Ticket[Any]) -> None:
-        if inside.get() == self._target.path:
+        if is_inside(self._target.path):
             raise UsageError(
                 "this call writes to the store while you are inside its transaction() and would wait for itself; "
                 "pass the transaction (using(conn=tx)), or make the call after the block"
@@ -85,29 +100,42 @@ class Writer:
             self._put(ticket)
 
     def _put(self, ticket: Ticket[Any]) -> None:
-        begin_quick_switching()
-        self._queue.put(ticket)
+        try:
+            begin_quick_switching(ticket)
+            self._queue.put(ticket)
+        except BaseException:
+            start_new_thread(end_quick_switching, ((ticket,),))  # Interrupted: it may not be on its way.
+            raise
 
     def carry_out_here(self, ticket: Ticket[Any]) -> bool:
         """Do it in the caller's thread if nothing else is on its way: that saves two hand-overs between threads."""
-        if not self._queue.empty() or not self._gate.acquire(blocking=False):
+        return self._queue.empty() and whole(self._carry_out_here, self._let_go, [], ticket)
+
+    def _carry_out_here(self, held: list[bool], ticket: Ticket[Any]) -> bool:
+        if not take(held, self._gate.acquire, False):
             return False
-        try:
-            with self._closing:
-                if self._closed or inside.get() == self._target.path:
-                    return False
+        with self._closing:
+            wanted = not (self._closed or is_inside(self._target.path))
+        if wanted:
             self._carry_out([ticket])
-        finally:
-            self._gate.release()
+        give(held, self._gate.__exit__)
         if self._target.owes() is not None:
             self._put(Ticket(lambda _: None, durable=False))
-        return True
+        return wanted
+
+    def _let_go(self, held: list[bool], ticket: Ticket[Any]) -> None:
+        """After an interrupt: nothing stays begun. What was committed is, whether or not its caller knows."""
+        if held == [True]:
+            try:
+                self._target.rollback()
+            except apsw.Error:
+                pass  # The next one to begin is told what is wrong.
+            give(held, self._gate.__exit__)
 
     def close(self) -> None:
         with self._closing:
-            if not self._closed:
-                self._closed = True
-                self._queue.put(None)
+            self._closed = True
+            self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
@@ -116,7 +144,7 @@ class Writer:
             tickets = [ticket for ticket in group if ticket is not None]
             with self._gate:
                 self._carry_out(tickets)
-            end_quick_switching(len(tickets))
+            end_quick_switching(tickets)
             if group[-1] is None:
                 return
 
