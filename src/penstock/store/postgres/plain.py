@@ -153,10 +153,10 @@ class PlainSide:
         for room in (self._room, self._callers_room):
             places: list[None] = []
             with contextlib.suppress(Empty):
-                for _ in range(self._wiring.address.pool):
-                    places.append(room.get(timeout=max(0.0, ends - time.monotonic())))
-            for place in places:
-                room.put(place)
+                while len(places) < self._wiring.address.pool:
+                    take(places, room.get, True, max(0.0, ends - time.monotonic()))
+            while places:
+                give(places, room.put)
         while self._close_one():
             pass
 
