@@ -220,6 +220,40 @@ def test_jobs_that_were_running_when_the_backup_was_made_run_again(
 # What does not fit
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM penstock_lane WHERE type = 'lost'",
+        "UPDATE penstock_job SET tags = '[' WHERE seq = 1",
+        "INSERT INTO penstock_lease (seq, attempt, session, claimed_at) VALUES (1, 1, 7, 0)",
+    ],
+)
+def test_a_row_that_cannot_be_claimed_stops_no_other(
+    open_world: OpenWorld, path: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = open_world()
+    session = world.register()
+    job_id = world.add(type="lost")
+    well = [world.add(type="well") for _ in range(3)]
+    change(path, damage)
+    for _ in range(2):  # As a worker with one slot asks, and one with many.
+        claimed = [claim.id for limit in (1, 1, 10) for claim in world.claim(session, limit=limit)]
+        well = [one for one in well if one not in claimed]
+    assert not well
+    assert job_id in caplog.text
+    assert world.claim(session) == []
+
+
+def test_what_has_ended_is_not_in_the_way_of_what_expires(open_world: OpenWorld, path: Path) -> None:
+    world = open_world()
+    session = world.register()
+    world.add(ttl=5.0)
+    change(path, "INSERT INTO penstock_outcome (seq, state, attempt, finished_at) VALUES (1, 1, 1, 0)")
+    well = world.add()
+    world.clock.advance(10)
+    assert [claim.id for claim in world.claim(session)] == [well]
+
+
 def lose_lane(path: Path) -> None:
     change(path, "DELETE FROM penstock_lane WHERE type = 'lost'")
 
@@ -232,7 +266,7 @@ def test_a_job_without_its_lane_is_never_silent(open_world: OpenWorld, path: Pat
     assert len(world.claim(session, types=("last",))) == 1
     lose_lane(path)
     other = open_world()
-    for use in (lambda: other.find(job_id), other.list_ids, lambda: world.claim(session)):
+    for use in (lambda: other.find(job_id), other.list_ids):
         with pytest.raises(NotAStore, match=f"{job_id}.*doctor --deep"):
             use()
     found = {finding.name: finding for finding in check.check_store(str(path), "durable", None, True)}

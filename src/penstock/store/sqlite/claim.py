@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import apsw
-import msgspec
-
 from penstock.domain.job import StateCode
 from penstock.store.endings import refuse_claim
 from penstock.store.gating import any_limited, rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
-from penstock.store.sqlite.errors import no_lane
 from penstock.store.sqlite.fit import lease_jobs
 from penstock.store.sqlite.gates import admit
 from penstock.store.sqlite.lines import leave_line
+from penstock.store.sqlite.mend import read_claims
 from penstock.store.sqlite.opening import open_gates
 from penstock.store.sqlite.turns import take_turns
 from penstock.store.sqlite.tx import Eligible, Tx
 from penstock.store.turns import any_shared
 
 PROMOTED_MAX = 2000
-MAX_TOKEN = 2**63 - 1
-
-_decode = msgspec.json.Decoder(list[Claim]).decode
 
 
 def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
@@ -52,8 +46,8 @@ def _lease(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> list[Claim]
     """The first jobs in order, with tenants in turn; `token` is the last that was given before."""
     if not lease_jobs(tx, claim, lanes, token):
         return []
-    jobs = _read_claims(tx, token)
-    return take_turns(tx, claim, lanes, jobs, _read_claims) if any_shared(jobs) else jobs
+    jobs = read_claims(tx, token)
+    return take_turns(tx, claim, lanes, jobs, read_claims) if any_shared(jobs) else jobs
 
 
 def _admitted(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim]) -> list[Claim]:
@@ -68,18 +62,6 @@ def _admitted(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim]) -> l
             break
         jobs = _lease(tx, rest_of(claim, passed), lanes, max(job.token for job in jobs))
     return passed
-
-
-def _read_claims(tx: Tx, token: int) -> list[Claim]:
-    """The claimed jobs as one document; one by one if their payloads together are too big for that."""
-    try:
-        return _decode(tx.value("read_claims", after=token, upto=MAX_TOKEN))
-    except msgspec.ValidationError:
-        [(job_id,), *_] = tx.run("claims_without_lane", token=token)
-        raise no_lane(job_id) from None
-    except apsw.TooBigError:
-        tokens = tx.array("tokens_after", token=token)
-        return [claim for one in tokens for claim in _decode(tx.value("read_claims", after=one - 1, upto=one))]
 
 
 def promote_due(tx: Tx) -> int | None:

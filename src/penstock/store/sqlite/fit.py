@@ -13,6 +13,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Needs, Room
 from penstock.store.endings import AVOID_US
 from penstock.store.params import ClaimJobs
+from penstock.store.sqlite import mend
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Eligible, Tx, as_json
 
@@ -35,8 +36,7 @@ def lease_jobs(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> bool:
 def _lease(tx: Tx, session: int, lanes: str, limit: int, token: int) -> int:
     behind = token < tx.now - TOKENS_BEHIND_US
     given = {"lanes": lanes, "limit": limit, "session": session, "now": tx.now, "fair": tx.now - AVOID_US}
-    tx.db.execute(_lease_statement(behind), given)
-    return tx.db.changes()
+    return mend.lease(tx, _lease_statement(behind), given)
 
 
 @cache

@@ -1,5 +1,5 @@
--- Only a job that was never claimed can expire: it is still where its enqueue put it.
-INSERT INTO penstock_outcome (seq, state, attempt, finished_at, reason, decided_by)
+-- Only a job that was never claimed can expire: it is still where its enqueue put it. One that has ended stays as it is.
+INSERT OR IGNORE INTO penstock_outcome (seq, state, attempt, finished_at, reason, decided_by)
 SELECT job.seq, :expired, 0, :now, 'waited in the queue for longer than its time-to-live', 'ttl'
 FROM penstock_ttl AS ttl
 JOIN penstock_job AS job ON job.id = ttl.id AND job.due_at = ttl.due_at
