@@ -136,7 +136,7 @@ KEYS = (
         "Where it serves its health over HTTP; port 0 is any that is free.", OFF, "--health"),
     Key("worker.log_payloads", kinds.SWITCH, _worker.log_payloads, "Whether payloads and results are logged."),
     Key("coordinator.recovery_interval", kinds.duration(CHECKS["recovery_interval"]), _worker.recovery_interval,
-        "How often jobs of lost workers are looked for."),
+        "How often jobs of lost workers are looked for, at least."),
     Key("coordinator.start_timeout", kinds.duration(CHECKS["start_timeout"]), _worker.start_timeout,
         "A job that was claimed this long ago and has not begun is given back."),
     Key("coordinator.start_check_interval", kinds.duration(CHECKS["start_check_interval"]),
