@@ -126,6 +126,16 @@ def ending_unheard(token: int) -> Ending:
     )  # fmt: skip
 
 
+def ending_unreadable(token: int, why: str) -> Ending:
+    """Of a job that no worker can be told of: what is stored of it cannot be read."""
+    reason = f"what is stored of it cannot be read: {why}"
+    return Ending(
+        token=token, final=True, state=int(StateCode.DEAD), started_at=None, delay=0,
+        error=msgspec.json.encode(ErrorInfo("Unreadable", reason)).decode(), reason=reason, decided_by="store",
+        give_back=0, crash=0, event=str(Event.FAIL), keep=None, remove=False,
+    )  # fmt: skip
+
+
 def already_registered(worker_id: str, status: str) -> WorkerRefused:
     return WorkerRefused(
         f"a worker with the id {worker_id!r} is {status} in this store; "

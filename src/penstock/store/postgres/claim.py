@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import time
 from heapq import nsmallest
+from typing import Any
+
+import msgspec
+import psycopg
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import NO_RESOURCES
 from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Room
-from penstock.store.endings import AVOID_US, refuse_claim
+from penstock.store.endings import AVOID_US, ending_unreadable, refuse_claim
 from penstock.store.gating import any_limited, rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
-from penstock.store.postgres.finish import end_cancelled
+from penstock.store.postgres.finish import end_attempts, end_cancelled
 from penstock.store.postgres.gates import admit_steps
+from penstock.store.postgres.mend import is_passing, log, soundly, tell_removed
 from penstock.store.postgres.seen import Eligible, Lane, Seen, claims_of
 from penstock.store.postgres.steps import SEEN, Steps, run, value
 from penstock.store.postgres.turns import turn_steps
@@ -39,7 +44,7 @@ def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
     claimed = yield from _gather(seen, claim)
     jobs = yield from _admitted(seen, claim, claimed.jobs)
     if seen.wake_at is not None and seen.wake_at <= claimed.claimed_at:
-        yield from run("open_gates")
+        yield from soundly("open_gates")
         rest = rest_of(claim, jobs)
         if rest.limit > 0:
             claimed = yield from _gather(seen, rest)
@@ -156,11 +161,15 @@ def _set_aside(seen: Seen, session: int, eligible: Eligible, room: Room) -> Step
 
 def _look_at_all(seen: Seen) -> Steps[None]:
     began = time.monotonic()
-    [(snapshot, seen.server, now, lanes, dues, ids)] = yield from run("heads")
+    before = seen.where
+    [(snapshot, seen.where, now, lanes, dues, ids)] = yield from run("heads")
     seen.note(now)
     yield from _read_lanes(seen)  # After the heads, so that every lane of theirs is known.
-    if seen.orders is None:
+    if seen.orders is None or seen.where != before:
         yield from _read_orders(seen)
+    if before and seen.where != before:  # Restored from a backup: its tokens were given out before.
+        yield from run("move_tokens")
+        seen.expired_upto = 0
     seen.look(snapshot)
     seen.first = {lane: (due, id_) for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True)}
     seen.headed_at = time.monotonic()
@@ -169,8 +178,13 @@ def _look_at_all(seen: Seen) -> Steps[None]:
 
 def _read_lanes(seen: Seen) -> Steps[None]:
     # All of them: a lane with a smaller number may have been committed after one with a larger.
-    for number, type_, queue, capability, resources, priority in (yield from run("read_lanes", known=0)):
-        seen.lanes[number] = Lane(type_, queue, capability, read_resources(resources), priority)
+    rows = yield from run("read_lanes", known=0)
+    seen.learn(
+        {
+            number: Lane(type_, queue, capability, read_resources(resources), priority)
+            for number, type_, queue, capability, resources, priority in rows
+        }
+    )
 
 
 def _read_orders(seen: Seen) -> Steps[None]:
@@ -188,7 +202,7 @@ def _claim(
     active, left_out = _nearest(seen, eligible)
     beyond = min((lane for lane in (left_out, until) if lane is not None), key=seen.place, default=None)
     positions = [seen.first[lane] for lane in active]
-    [answer] = yield from run(
+    [answer] = yield from soundly(
         "claim_jobs" if len(active) > 1 or beyond is not None else "claim_one_lane",
         session=session,
         limit=limit,
@@ -202,6 +216,7 @@ def _claim(
         eligible=eligible,
         known=len(seen.lanes),
         orders=seen.orders,
+        place=seen.where,
         expired=seen.expired_upto,
         flood=FLOOD,
         fair=AVOID_US,
@@ -210,22 +225,22 @@ def _claim(
         beyond_due=None if beyond is None else seen.first[beyond][0],
         beyond_id=None if beyond is None else seen.first[beyond][1],
     )
-    status, now, snapshot, server, flooded, strange, ordered, overdue, seen.wake_at, *rest = answer
+    status, now, snapshot, elsewhere, flooded, strange, ordered, overdue, seen.wake_at, *rest = answer
     new, new_dues, new_ids, lanes, dues, ids, *columns = rest
     if status not in ("active", "draining"):
         seen.upto = None
         raise refuse_claim(status)
     seen.note(now)
+    if elsewhere or flooded:  # Nothing was taken. What is known of other tables says nothing of these.
+        yield from _look_at_all(seen)
+        return Claimed([], now, None), True
     if ordered:
         yield from _read_orders(seen)
     if strange:
         yield from _read_lanes(seen)
     if ordered or strange:
         return Claimed([], now, None), True
-    jobs = claims_of(seen, columns)
-    if flooded or server != seen.server:  # Numbers of transactions mean nothing to a server that was started again.
-        yield from _look_at_all(seen)
-        return Claimed(jobs, now, None), True
+    jobs = yield from _read_claims(seen, columns)
     wider = seen.adapt(limit, jobs, narrow=left_out is not None)
     seen.look(snapshot)
     for lane, due, id_ in zip(new or (), new_dues or (), new_ids or (), strict=True):
@@ -237,6 +252,22 @@ def _claim(
     learnt = bool(new) or [seen.first.get(lane) for lane in active] != positions
     later = min((due for due in firsts if due > now), default=None)
     return Claimed(jobs, now, later), wider or (learnt and any(due <= now for due in firsts))
+
+
+def _read_claims(seen: Seen, columns: list[Any]) -> Steps[list[Claim]]:
+    """The jobs that were taken. One that cannot be read ends: it would stand before all others again and again."""
+    try:
+        return claims_of(seen, columns)
+    except msgspec.MsgspecError:
+        jobs: list[Claim] = []
+        for row in zip(*([None] * len(columns[0]) if column is None else column for column in columns), strict=True):
+            try:
+                jobs += claims_of(seen, [None if value is None else [value] for value in row])
+            except msgspec.MsgspecError as error:
+                log.error("job %s cannot be read and was ended: %s", row[1], error)
+                yield from end_attempts([ending_unreadable(row[0], str(error))], "default")
+                yield from run("leave_line", ids=[row[1]])
+        return jobs
 
 
 def _nearest(seen: Seen, eligible: list[int]) -> tuple[list[int], int | None]:
@@ -262,7 +293,12 @@ def _nearest(seen: Seen, eligible: list[int]) -> tuple[list[int], int | None]:
 def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:
     """End what waited for too long. Only the rows since the last look are asked for; now and then, all."""
     if overdue:
-        yield from expire_all()
+        try:
+            yield from expire_all()
+        except psycopg.Error as error:
+            if not is_passing(error):
+                raise
+            log.error("jobs that have waited for too long could not be ended, which is tried again: %s", error)
     seen.expired_upto = now
     if time.monotonic() - seen.expired_at > EXPIRED_AGAIN_SECONDS:
         seen.expired_upto, seen.expired_at = 0, time.monotonic()
@@ -272,6 +308,7 @@ def expire_all() -> Steps[None]:
     """End all that waited for too long, a page at a time."""
     page = EXPIRED_PAGE
     while page == EXPIRED_PAGE:
-        [(page, in_line)] = yield from run("expire_jobs")
+        [(page, in_line, odd)] = yield from run("expire_jobs")
+        tell_removed(odd)
         if in_line:
             yield from run("leave_line", ids=in_line)

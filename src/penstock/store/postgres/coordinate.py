@@ -12,6 +12,7 @@ from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.postgres.claim import expire_all
 from penstock.store.postgres.enqueue import resource_text
 from penstock.store.postgres.finish import end_attempts
+from penstock.store.postgres.mend import tell_removed
 from penstock.store.postgres.steps import Steps, run, value
 from penstock.store.postgres.workflows import carry_out
 
@@ -74,7 +75,8 @@ def unroutable_steps(fail: p.FailUnroutable) -> Steps[list[str]]:
         reason=fail.reason,
         error=msgspec.json.encode(ErrorInfo("NoEligibleWorker", fail.reason)).decode(),
     )
-    failed = [job_id for (job_id,) in rows]
+    tell_removed([job_id for job_id, failed in rows if not failed])
+    failed = [job_id for job_id, failed in rows if failed]
     if failed:
         yield from run("leave_line", ids=failed)
     return failed

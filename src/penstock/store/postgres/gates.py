@@ -24,6 +24,7 @@ from penstock.store.gating import (
     refuse_unlike,
     seen_in,
 )
+from penstock.store.postgres.mend import soundly
 from penstock.store.postgres.steps import Steps, run
 from penstock.store.postgres.wake import wake
 
@@ -42,7 +43,7 @@ def admit_steps(claims: Sequence[p.Claim], free: int) -> Steps[tuple[list[p.Clai
     """Those that may begin, whether some went back because they are more than the worker can begin at once, and those
     that a person has cancelled."""
     gated = [claim.token for claim in claims if claim.gates]
-    [(passed, back, at, stopped, _)] = yield from run("admit", tokens=gated, free=max(0, free))
+    [(passed, back, at, stopped, _)] = yield from soundly("admit", tokens=gated, free=max(0, free))
     allowed = set(passed)
     admitted = [
         msgspec.structs.replace(claim, passed_at=at) if claim.gates else claim

@@ -211,7 +211,12 @@ class LoopSide:
         try:
             statement = next(steps)
             while True:
-                statement = steps.send(await self._execute(link, statement))
+                try:
+                    rows = await self._execute(link, statement)
+                except psycopg.Error as error:
+                    statement = steps.throw(error)
+                else:
+                    statement = steps.send(rows)
         except StopIteration as end:
             result: T = end.value
             return result

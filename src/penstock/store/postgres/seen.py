@@ -7,6 +7,7 @@ snapshot. See docs/decisions/0011-postgres-storage.md.
 from __future__ import annotations
 
 import time
+from itertools import compress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,6 +19,7 @@ from penstock.domain.routing import why_not
 from penstock.domain.turns import Turns
 from penstock.store.params import Claim, ClaimJobs
 from penstock.store.postgres.gates import decode_gates
+from penstock.store.postgres.mend import tell_removed
 from penstock.store.turns import Kind, kind_of
 
 HEADS_AGAIN_SECONDS = 60.0
@@ -60,7 +62,8 @@ class Seen:
         self._paused: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
         self.first: dict[int, tuple[int, str]] = {}
         self.upto: str | None = None
-        self.server = ""
+        self.where = ""
+        """Which server and which tables this is true of."""
         self._moment, self._at = 0, 0.0
         self.open: list[str] = []
         self.headed_at = 0.0
@@ -78,6 +81,12 @@ class Seen:
         """Remember what is paused, and as of which order."""
         self.orders, self._paused = orders, (frozenset(queues), frozenset(types))
         self._eligible.clear()
+
+    def learn(self, lanes: dict[int, Lane]) -> None:
+        """Remember all lanes that there are. What was known before may be of tables that are gone."""
+        if lanes != self.lanes:
+            self.lanes = lanes
+            self._eligible.clear()
 
     def look(self, snapshot: str) -> None:
         """Remember a snapshot: `xmin:xmax:in progress`."""
@@ -148,6 +157,12 @@ class Seen:
         return self.upto is None or time.monotonic() - self.headed_at > pause
 
 
+def _with_bodies(columns: list[Any]) -> list[Any]:
+    """The rows that have a payload: the others are of pointers without a job, which are gone."""
+    there = [payload is not None for payload in columns[5]]
+    return [column and list(compress(column, there)) for column in columns]
+
+
 def claims_of(seen: Seen, columns: list[Any]) -> list[Claim]:
     (
         tokens, ids, lanes, attempts, crashes, payloads, policies, created, dues, orgs, workspaces, tags, parents,
@@ -155,6 +170,9 @@ def claims_of(seen: Seen, columns: list[Any]) -> list[Claim]:
     ) = columns  # fmt: skip
     if not tokens:
         return []
+    if None in payloads:
+        tell_removed([id_ for id_, payload in zip(ids, payloads, strict=True) if payload is None])
+        return claims_of(seen, _with_bodies(columns))
     routes = [seen.lanes[lane] for lane in lanes]
     none: list[None] = [None] * len(tokens)
     return list(

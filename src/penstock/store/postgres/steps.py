@@ -2,6 +2,7 @@
 
 An operation is a generator: it yields statements and is sent their rows. Whoever carries it out decides on which
 connection, in which transaction, and whether that blocks. So no operation knows a driver, and none is written twice.
+An error of a statement is raised where it was yielded: an operation may get past it where each is a transaction.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.store.endings import AVOID_US
 from penstock.store.params import Claim, ClaimJobs
 from penstock.store.postgres.finish import end_cancelled
+from penstock.store.postgres.mend import soundly
 from penstock.store.postgres.seen import Seen, claims_of
 from penstock.store.postgres.steps import Steps, run
 from penstock.store.turns import Share, shares_of
@@ -27,7 +28,7 @@ def turn_steps(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cl
             wanted = share.wanted((yield from _waiting(seen, share, lanes))) if more else {}
         back += share.settle(settled)
     if back:
-        returned = {token for token, _ in (yield from run("give_back", tokens=[job.token for job in back]))}
+        returned = {token for token, _ in (yield from soundly("give_back", tokens=[job.token for job in back]))}
         if len(returned) < len(back):
             yield from end_cancelled([job for job in back if job.token not in returned])
     return [job for job in settled if job is not None]
@@ -45,10 +46,11 @@ def _waiting(seen: Seen, share: Share, lanes: list[int]) -> Steps[list[str]]:
 
 
 def _take(seen: Seen, session: int, lanes: list[int], wanted: dict[str, int]) -> Steps[list[Claim]]:
-    [columns] = yield from run(
+    [columns] = yield from soundly(
         "take_turns",
         session=session,
         orders=seen.orders,
+        place=seen.where,
         lanes=lanes,
         orgs=list(wanted),
         counts=list(wanted.values()),

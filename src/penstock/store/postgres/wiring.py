@@ -150,7 +150,12 @@ def drive(steps: Steps[T], execute: Callable[[Statement], Rows]) -> T:
     try:
         statement = next(steps)
         while True:
-            statement = steps.send(execute(statement))
+            try:
+                rows = execute(statement)
+            except psycopg.Error as error:
+                statement = steps.throw(error)
+            else:
+                statement = steps.send(rows)
     except StopIteration as end:
         result: T = end.value
         return result

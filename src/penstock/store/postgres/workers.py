@@ -26,6 +26,7 @@ def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> St
             raise already_registered(worker.worker_id, status)
         while (yield from _recover_session(session, 1000, draw)):
             pass
+    yield from run("catch_up")
     yield from run("move_tokens")
     if worker.limits is not None:
         yield from limit_steps(worker.limits)

@@ -13,6 +13,7 @@ ended AS (
     FROM gone
     JOIN penstock.job ON job.id = gone.id
     CROSS JOIN moment
+    ON CONFLICT (id) DO NOTHING
     RETURNING id, attempt, finished_at
 ),
 recorded AS (

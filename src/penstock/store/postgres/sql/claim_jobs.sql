@@ -3,6 +3,9 @@
 -- that was committed late, or that comes before all others, is not missed and no dead row before it is walked over.
 -- Where at most one lane is known to have jobs, the parts marked "many lanes" are left out: starting a plan of so many
 -- nodes costs more than a lone job. A job whose last attempt failed here is left to others for a while.
+-- Every visible row that was written here has a transaction before the snapshot's xmax. One of a later transaction came
+-- from another server, with a dump: it is found from where its lane begins, never as new. Of the transactions that were
+-- open at the last look only those that have ended are asked for: nobody walks over what is not committed twice.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 worker AS MATERIALIZED (
     SELECT CASE WHEN failing THEN 'failing' ELSE status END AS status
@@ -14,21 +17,29 @@ unpaused AS (SELECT 1 FROM penstock.pause WHERE false FOR KEY SHARE),
 new AS MATERIALIZED (
     SELECT lane, due_at, id
     FROM (
-        SELECT lane, due_at, id FROM penstock.waiting WHERE xid >= %(upto)s::text::xid8
+        SELECT lane, due_at, id FROM penstock.waiting
+        WHERE xid >= %(upto)s::text::xid8 AND xid < pg_snapshot_xmax(pg_current_snapshot())
         UNION ALL
-        SELECT lane, due_at, id FROM penstock.waiting WHERE xid = ANY (%(open)s::text[]::xid8[])
+        SELECT lane, due_at, id FROM penstock.waiting
+        WHERE xid = ANY (ARRAY (
+            SELECT open.xid FROM unnest(%(open)s::text[]::xid8[]) AS open (xid)
+            WHERE pg_visible_in_snapshot(open.xid, pg_current_snapshot())
+        ))
     ) AS either
     LIMIT %(flood)s::bigint
 ),
 fresh AS MATERIALIZED (SELECT DISTINCT ON (lane) lane, due_at, id FROM new ORDER BY lane, due_at, id),
--- Why nothing is taken: more came than is worth walking over, there are lanes that this connection does not know, or
--- something was paused or resumed since it looked.
+-- Why nothing is taken: more came than is worth walking over, there are lanes that this connection does not know,
+-- something was paused or resumed since it looked, or these are not the tables that it looked at: the numbers of their
+-- lanes and transactions may mean something else.
 unsure AS MATERIALIZED (
     SELECT
         (SELECT count(*) FROM new) >= %(flood)s::bigint AS flooded,
         CASE WHEN EXISTS (SELECT 1 FROM new) THEN (SELECT count(*) FROM penstock.lane) > %(known)s::bigint ELSE false END
             AS strange,
-        (SELECT number FROM penstock.order_number WHERE id = 1) IS DISTINCT FROM %(orders)s::bigint AS ordered
+        (SELECT number FROM penstock.order_number WHERE id = 1) IS DISTINCT FROM %(orders)s::bigint AS ordered,
+        pg_postmaster_start_time()::text || ' ' || pg_relation_filenode('penstock.waiting'::regclass)::text
+            IS DISTINCT FROM %(place)s::text AS elsewhere
 ),
 want AS MATERIALIZED (
     SELECT DISTINCT ON (lane) lane, due_at, id, priority
@@ -43,7 +54,7 @@ want AS MATERIALIZED (
         WHERE fresh.lane = ANY (%(eligible)s::integer[])
     ) AS either
     WHERE EXISTS (SELECT 1 FROM worker WHERE status = 'active')
-        AND NOT EXISTS (SELECT 1 FROM unsure WHERE flooded OR strange OR ordered)
+        AND NOT EXISTS (SELECT 1 FROM unsure WHERE flooded OR strange OR ordered OR elsewhere)
     ORDER BY lane, due_at, id
 ),
 -- How many of each lane are among the first: of the only lane all, else counted without locking any. Of each lane its
@@ -58,6 +69,7 @@ near AS MATERIALIZED (
         SELECT due_at, id FROM penstock.waiting
         WHERE waiting.lane = want.lane AND (waiting.due_at, waiting.id) >= (want.due_at, want.id)
             AND waiting.due_at <= moment.us
+            AND (waiting.expires_at IS NULL OR waiting.expires_at > moment.us)
             AND (
                 waiting.avoid IS NULL OR waiting.avoid <> %(session)s::bigint
                 OR waiting.due_at <= moment.us - %(fair)s::bigint
@@ -91,6 +103,7 @@ quota AS MATERIALIZED (
                 SELECT due_at, id FROM penstock.waiting
                 WHERE waiting.lane = deep.lane AND (waiting.due_at, waiting.id) >= (deep.from_due, deep.from_id)
                     AND waiting.due_at <= moment.us
+                    AND (waiting.expires_at IS NULL OR waiting.expires_at > moment.us)
                     AND (
                         waiting.avoid IS NULL OR waiting.avoid <> %(session)s::bigint
                         OR waiting.due_at <= moment.us - %(fair)s::bigint
@@ -110,13 +123,14 @@ quota AS MATERIALIZED (
     -- }
 ),
 picked AS MATERIALIZED (
-    SELECT row.at, row.lane, row.due_at, row.id, row.expires_at, quota.priority
+    SELECT row.at, row.lane, row.due_at, row.id, quota.priority
     FROM quota
     CROSS JOIN moment
     CROSS JOIN LATERAL (
-        SELECT ctid AS at, lane, due_at, id, expires_at FROM penstock.waiting
+        SELECT ctid AS at, lane, due_at, id FROM penstock.waiting
         WHERE waiting.lane = quota.lane AND (waiting.due_at, waiting.id) >= (quota.due_at, quota.id)
             AND waiting.due_at <= moment.us
+            AND (waiting.expires_at IS NULL OR waiting.expires_at > moment.us)
             AND (
                 waiting.avoid IS NULL OR waiting.avoid <> %(session)s::bigint
                 OR waiting.due_at <= moment.us - %(fair)s::bigint
@@ -127,28 +141,24 @@ picked AS MATERIALIZED (
     ) AS row
     LIMIT 1000 -- Never reached: it tells the planner that this is not a large part of all that waits.
 ),
+-- What was really deleted is what was taken. A row that an older penstock moved since this statement began was locked
+-- where it is now, and cannot be seen there: it stays, and the next claim finds it.
+gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked)) RETURNING id),
 taken AS MATERIALIZED (
     SELECT
         nextval('penstock.token') AS token, row.id, row.lane, row.due_at, job.attempt + 1 AS attempt, job.crashes,
         job.payload, job.policy, job.created_at, job.org, job.workspace, job.tags, job.parent, job.gates
     FROM (
         SELECT picked.lane, picked.due_at, picked.id
-        FROM picked CROSS JOIN moment
-        WHERE picked.expires_at IS NULL OR picked.expires_at > moment.us
+        FROM picked
+        WHERE (picked.id IN (SELECT gone.id FROM gone)) IS TRUE
         ORDER BY picked.priority DESC, picked.due_at, picked.id
     ) AS row
-    CROSS JOIN LATERAL (SELECT * FROM penstock.job WHERE job.id = row.id LIMIT 1) AS job
+    LEFT JOIN LATERAL (SELECT * FROM penstock.job WHERE job.id = row.id LIMIT 1) AS job ON true
 ),
-gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked))),
 held AS (
     INSERT INTO penstock.lease (token, id, attempt, session, claimed_at)
-    SELECT token, id, attempt, %(session)s::bigint, moment.us FROM taken CROSS JOIN moment
-),
-expired AS (
-    INSERT INTO penstock.outcome (id, state, attempt, finished_at, reason, decided_by)
-    SELECT picked.id, 4, 0, moment.us, 'waited in the queue for longer than its time-to-live', 'ttl'
-    FROM picked CROSS JOIN moment
-    WHERE picked.expires_at <= moment.us
+    SELECT token, id, attempt, %(session)s::bigint, moment.us FROM taken CROSS JOIN moment WHERE attempt IS NOT NULL
 ),
 -- Where each lane goes on: its first row that was not taken here, so that none is ever passed by, not even one that
 -- another claim has locked and may give back.
@@ -184,7 +194,7 @@ SELECT
     (SELECT status FROM worker),
     moment.us,
     pg_current_snapshot()::text,
-    pg_postmaster_start_time()::text,
+    (SELECT elsewhere FROM unsure),
     (SELECT flooded FROM unsure),
     (SELECT strange FROM unsure),
     (SELECT ordered FROM unsure),

@@ -56,6 +56,7 @@ ended AS (
         CASE WHEN cancel THEN 'operator' ELSE decided_by END, keep
     FROM row CROSS JOIN moment
     WHERE ends AND NOT removed
+    ON CONFLICT (id) DO NOTHING -- What has ended stays as it ended, and one lease too many holds nobody up.
 )
 SELECT
     array_agg(token), EXISTS (SELECT 1 FROM penstock.hold WHERE token = ANY (%(tokens)s::bigint[])),

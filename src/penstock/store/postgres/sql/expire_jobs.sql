@@ -1,29 +1,34 @@
+-- What was really deleted ends, unless it has ended already or is under way: then the pointer alone was wrong, and is gone.
+-- Answers how many of a page there were, those of them in a line, and those whose pointer was wrong.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 overdue AS MATERIALIZED (
-    SELECT ctid AS at, id FROM penstock.waiting
+    SELECT ctid AS at FROM penstock.waiting
     WHERE expires_at <= penstock.moment(%(now)s::bigint)
     ORDER BY expires_at
     LIMIT 1000
     FOR UPDATE SKIP LOCKED
 ),
 blocked AS MATERIALIZED (
-    SELECT ctid AS at, id FROM penstock.parked
+    SELECT ctid AS at FROM penstock.parked
     WHERE expires_at <= penstock.moment(%(now)s::bigint)
     ORDER BY expires_at
     LIMIT 1000
     FOR UPDATE SKIP LOCKED
 ),
-unparked AS (DELETE FROM penstock.parked WHERE ctid = ANY (ARRAY (SELECT at FROM blocked))),
-gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM overdue))),
+unparked AS (DELETE FROM penstock.parked WHERE ctid = ANY (ARRAY (SELECT at FROM blocked)) RETURNING id),
+unlined AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM overdue)) RETURNING id),
+gone AS MATERIALIZED (SELECT id FROM unlined UNION ALL SELECT id FROM unparked),
 expired AS (
     INSERT INTO penstock.outcome (id, state, attempt, finished_at, reason, decided_by)
-    SELECT ended.id, 4, 0, moment.us, 'waited in the queue for longer than its time-to-live', 'ttl'
-    FROM (SELECT id FROM overdue UNION ALL SELECT id FROM blocked) AS ended
+    SELECT gone.id, 4, 0, moment.us, 'waited in the queue for longer than its time-to-live', 'ttl'
+    FROM gone
     CROSS JOIN moment
+    WHERE (SELECT true FROM penstock.job WHERE job.id = gone.id LIMIT 1)
+        AND (SELECT true FROM penstock.lease WHERE lease.id = gone.id LIMIT 1) IS NULL
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id
 )
 SELECT
-    greatest((SELECT count(*) FROM overdue), (SELECT count(*) FROM blocked)),
-    ARRAY (
-        SELECT ticket.id::text FROM penstock.ticket
-        WHERE ticket.id IN (SELECT id FROM overdue UNION ALL SELECT id FROM blocked)
-    )
+    greatest((SELECT count(*) FROM unlined), (SELECT count(*) FROM unparked)),
+    ARRAY (SELECT ticket.id::text FROM penstock.ticket WHERE ticket.id IN (SELECT id FROM expired)),
+    ARRAY (SELECT id::text FROM gone WHERE id NOT IN (SELECT expired.id FROM expired))

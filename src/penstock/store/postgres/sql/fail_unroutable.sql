@@ -1,8 +1,9 @@
+-- What was really deleted ends, unless it has ended already or is under way: then its pointer alone was wrong.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 -- Locks no row, but the table, before the snapshot is taken: a pause waits for what is under way.
 unpaused AS (SELECT 1 FROM penstock.pause WHERE false FOR KEY SHARE),
 picked AS MATERIALIZED (
-    SELECT waiting.ctid AS at, waiting.id
+    SELECT waiting.ctid AS at
     FROM penstock.lane
     JOIN penstock.waiting ON waiting.lane = lane.lane
     CROSS JOIN moment
@@ -15,12 +16,19 @@ picked AS MATERIALIZED (
     LIMIT %(limit)s::bigint
     FOR UPDATE OF waiting SKIP LOCKED
 ),
-gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked))),
+gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked)) RETURNING id),
+failed AS MATERIALIZED (
+    SELECT id FROM gone
+    WHERE (SELECT true FROM penstock.lease WHERE lease.id = gone.id LIMIT 1) IS NULL
+        AND (SELECT true FROM penstock.outcome WHERE outcome.id = gone.id LIMIT 1) IS NULL
+),
 explained AS (
-    UPDATE penstock.job SET error = %(error)s::text WHERE id = ANY (ARRAY (SELECT id FROM picked)) RETURNING id, attempt
+    UPDATE penstock.job SET error = %(error)s::text WHERE id = ANY (ARRAY (SELECT id FROM failed)) RETURNING id, attempt
 ),
 ended AS (
     INSERT INTO penstock.outcome (id, state, attempt, finished_at, reason, decided_by)
     SELECT explained.id, 2, explained.attempt, moment.us, %(reason)s::text, 'routing' FROM explained CROSS JOIN moment
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id
 )
-SELECT id::text FROM picked
+SELECT gone.id::text, gone.id IN (SELECT ended.id FROM ended) FROM gone

@@ -1,4 +1,6 @@
 -- To the lane that is theirs but for the priority. Claims find them there as they find whatever is new.
+-- Rows of waiting are never updated: whoever has chosen one by what it saw would lock it where it is now, and could
+-- neither see it there nor delete it.
 WITH wanted AS (
     SELECT *
     FROM unnest(%(lanes)s::integer[], %(dues)s::bigint[], %(ids)s::uuid[], %(priorities)s::integer[])
@@ -16,9 +18,12 @@ locked AS MATERIALIZED (
     FOR UPDATE OF waiting SKIP LOCKED
 ),
 moved AS (
-    UPDATE penstock.waiting SET lane = locked.higher, xid = pg_current_xact_id()
-    FROM locked
+    DELETE FROM penstock.waiting USING locked
     WHERE waiting.lane = locked.lane AND waiting.due_at = locked.due_at AND waiting.id = locked.id
-    RETURNING waiting.id, waiting.lane
+    RETURNING locked.higher AS lane, waiting.due_at, waiting.id, waiting.expires_at, waiting.avoid, waiting.org
+),
+placed AS (
+    INSERT INTO penstock.waiting (lane, due_at, id, expires_at, avoid, org)
+    SELECT lane, due_at, id, expires_at, avoid, org FROM moved
 )
 UPDATE penstock.job SET lane = moved.lane FROM moved WHERE job.id = moved.id RETURNING job.id

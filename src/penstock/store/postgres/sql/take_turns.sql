@@ -8,6 +8,8 @@ quota AS MATERIALIZED (
             SELECT 1 FROM penstock.worker WHERE session = %(session)s::bigint AND status = 'active' AND NOT failing
         )
         AND (SELECT number FROM penstock.order_number WHERE id = 1) = %(orders)s::bigint
+        AND pg_postmaster_start_time()::text || ' ' || pg_relation_filenode('penstock.waiting'::regclass)::text
+            = %(place)s::text
 ),
 picked AS MATERIALIZED (
     SELECT row.at, row.lane, row.due_at, row.id, quota.nth
@@ -33,17 +35,21 @@ picked AS MATERIALIZED (
     ) AS row
     LIMIT 1000 -- Never reached: it tells the planner that this is not a large part of all that waits.
 ),
+-- What was really deleted is what was taken (claim_jobs).
+gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked)) RETURNING id),
 taken AS MATERIALIZED (
     SELECT
         nextval('penstock.token') AS token, row.id, row.lane, row.due_at, job.attempt + 1 AS attempt, job.crashes,
         job.payload, job.policy, job.created_at, job.org, job.workspace, job.tags, job.parent, job.gates
-    FROM (SELECT lane, due_at, id FROM picked ORDER BY nth, due_at, id) AS row
-    CROSS JOIN LATERAL (SELECT * FROM penstock.job WHERE job.id = row.id LIMIT 1) AS job
+    FROM (
+        SELECT lane, due_at, id FROM picked WHERE (picked.id IN (SELECT gone.id FROM gone)) IS TRUE
+        ORDER BY nth, due_at, id
+    ) AS row
+    LEFT JOIN LATERAL (SELECT * FROM penstock.job WHERE job.id = row.id LIMIT 1) AS job ON true
 ),
-gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked))),
 held AS (
     INSERT INTO penstock.lease (token, id, attempt, session, claimed_at)
-    SELECT token, id, attempt, %(session)s::bigint, moment.us FROM taken CROSS JOIN moment
+    SELECT token, id, attempt, %(session)s::bigint, moment.us FROM taken CROSS JOIN moment WHERE attempt IS NOT NULL
 )
 SELECT
     array_agg(token), array_agg(id::text), array_agg(lane), array_agg(attempt), array_agg(crashes),
