@@ -71,7 +71,9 @@ def expired(world: RivalWorld, session: int, ids: list[str]) -> None:
 
 
 MOVES = [raised, raised_as_before, cancelled, failed]
-UNROUTABLE = p.FailUnroutable(type="task", queue="default", capability="general", resources=NO_RESOURCES, reason="nobody can")
+UNROUTABLE = p.FailUnroutable(
+    type="task", queue="default", capability="general", resources=NO_RESOURCES, reason="nobody can"
+)
 
 
 def take(runner: Runner, session: int) -> Steps[list[p.Claim]]:

@@ -168,7 +168,7 @@ def _look_at_all(seen: Seen) -> Steps[None]:
     if seen.orders is None or seen.where != before:
         yield from _read_orders(seen)
     if before and seen.where != before:  # Restored from a backup: its tokens were given out before.
-        yield from run("move_tokens")
+        yield from run("leap_tokens")
         seen.expired_upto = 0
     seen.look(snapshot)
     seen.first = {lane: (due, id_) for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True)}
@@ -260,13 +260,13 @@ def _read_claims(seen: Seen, columns: list[Any]) -> Steps[list[Claim]]:
         return claims_of(seen, columns)
     except msgspec.MsgspecError:
         jobs: list[Claim] = []
-        for row in zip(*([None] * len(columns[0]) if column is None else column for column in columns), strict=True):
+        for nth, (token, id_) in enumerate(zip(*columns[:2], strict=True)):
             try:
-                jobs += claims_of(seen, [None if value is None else [value] for value in row])
+                jobs += claims_of(seen, [column and column[nth : nth + 1] for column in columns])
             except msgspec.MsgspecError as error:
-                log.error("job %s cannot be read and was ended: %s", row[1], error)
-                yield from end_attempts([ending_unreadable(row[0], str(error))], "default")
-                yield from run("leave_line", ids=[row[1]])
+                log.error("job %s cannot be read and was ended: %s", id_, error)
+                yield from end_attempts([ending_unreadable(token, str(error))], "default")
+                yield from run("leave_line", ids=[id_])
         return jobs
 
 

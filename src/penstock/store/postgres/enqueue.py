@@ -149,11 +149,13 @@ def _insert(
     else:
         parameters["at"] = _storable(jobs[0].spec.at)
     for turn in range(3):
-        if turn == 2:  # A lane of its number is there already: rows were copied, and where their numbers go on was not.
-            yield from run("catch_up")
         [(lane, stored, _)] = yield from run("insert_gated_jobs" if keyed else "insert_jobs", **parameters)
         if lane is not None:
             return None if stored is None else set(stored)
+        if (
+            turn
+        ):  # A lane of the next number is there: lanes were copied here, and the sequence of their numbers was not.
+            yield from run("catch_up")
         yield from lane_steps([route_of(spec)])
     raise StoreError("the lane of a new job could not be made; is something removing rows from the table lane?")
 
