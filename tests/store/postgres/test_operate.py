@@ -14,7 +14,7 @@ from penstock.domain.gates import Gate
 from penstock.domain.job import Event, State
 from penstock.domain.options import Tenant, Unique
 from penstock.store.params import Cancelled, DeadFilter, PurgeDead, RetryDead
-from penstock.store.postgres import gates, turns
+from penstock.store.postgres import mend
 from penstock.store.postgres.steps import Rows, Steps, run
 from tests.store.postgres.rivals import RivalWorld, emptied_world
 
@@ -97,7 +97,7 @@ def test_what_makes_room_for_other_tenants_and_is_cancelled_meanwhile_ends(
     many = world.add_many(3, tenant=Tenant("a"))
     world.clock.advance(1)
     world.add_many(3, tenant=Tenant("b"))
-    cancelled = cancel_before(turns, "give_back")
+    cancelled = cancel_before(mend, "give_back")
     told = [claim.id for claim in world.claim(session, 2)]
     assert cancelled == [Cancelled(State.CLAIMED, State.CLAIMED)] * 3
     assert [world.state(job) for job in told] == [State.CLAIMED, State.CLAIMED]
@@ -111,7 +111,7 @@ def test_what_is_held_up_by_a_limit_and_is_cancelled_meanwhile_ends(
 ) -> None:
     line = (Gate("key:a", 1, None, "key:a", ordered=True),)
     jobs = [world.enqueue(msgspec.structs.replace(world.new_job(), gates=line))[0].id for _ in range(3)]
-    cancelled = cancel_before(gates, "admit")
+    cancelled = cancel_before(mend, "admit")
     told = [claim.id for _ in range(2) for claim in world.claim(session, 2)]
     assert cancelled == [Cancelled(State.CLAIMED, State.CLAIMED)] * 2
     assert [world.state(job) for job in jobs[:2]] == [State.CANCELLED, State.CANCELLED]

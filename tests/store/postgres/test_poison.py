@@ -155,3 +155,11 @@ def test_error_that_is_nobodys_contradiction_is_raised(world: RivalWorld, sessio
     finally:
         world.rows("ALTER TABLE lease DROP CONSTRAINT never")
     assert len(world.claim(session)) == 1
+
+
+def test_doctor_tells_of_a_job_in_a_lane_that_does_not_exist(world: RivalWorld, session: int) -> None:
+    world.add()
+    good = world.add(type="other")
+    world.rows("DELETE FROM lane WHERE type = 'task'")
+    assert [job.id for job in world.claim(session)] == [good]
+    assert [(fault, count) for fault, count, _ in faults(world)] == [("a job in a lane that does not exist", 1)]

@@ -20,6 +20,8 @@ wrong AS (
             WHEN job.id IS NULL THEN 'in ' || pointed.places || ' without a job'
             WHEN pointed.id IS NULL THEN 'a job that is in no state'
             WHEN pointed.places LIKE '%% and %%' THEN 'a job in ' || pointed.places
+            WHEN coalesce(pointed.lane, job.lane) NOT IN (SELECT lane.lane FROM penstock.lane)
+                THEN 'a job in a lane that does not exist'
             WHEN pointed.lane <> job.lane OR pointed.due_at <> job.due_at THEN 'waiting at another place than its job'
         END AS fault
     FROM penstock.job

@@ -141,9 +141,9 @@ picked AS MATERIALIZED (
     ) AS row
     LIMIT 1000 -- Never reached: it tells the planner that this is not a large part of all that waits.
 ),
--- What was really deleted is what was taken. A row that an older penstock moved since this statement began was locked
--- where it is now, and cannot be seen there: it stays, and the next claim finds it.
-gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked)) RETURNING id),
+-- All that was picked is deleted, since none of it can have moved: rows of waiting are never updated but by an older
+-- penstock, which changes their lane, and then they are not of the lane that was asked for.
+gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked))),
 taken AS MATERIALIZED (
     SELECT
         nextval('penstock.token') AS token, row.id, row.lane, row.due_at, job.attempt + 1 AS attempt, job.crashes,
@@ -151,7 +151,6 @@ taken AS MATERIALIZED (
     FROM (
         SELECT picked.lane, picked.due_at, picked.id
         FROM picked
-        WHERE (picked.id IN (SELECT gone.id FROM gone)) IS TRUE
         ORDER BY picked.priority DESC, picked.due_at, picked.id
     ) AS row
     LEFT JOIN LATERAL (SELECT * FROM penstock.job WHERE job.id = row.id LIMIT 1) AS job ON true

@@ -35,16 +35,13 @@ picked AS MATERIALIZED (
     ) AS row
     LIMIT 1000 -- Never reached: it tells the planner that this is not a large part of all that waits.
 ),
--- What was really deleted is what was taken (claim_jobs).
-gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked)) RETURNING id),
+-- All that was picked is deleted: none of it can have moved (claim_jobs).
+gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked))),
 taken AS MATERIALIZED (
     SELECT
         nextval('penstock.token') AS token, row.id, row.lane, row.due_at, job.attempt + 1 AS attempt, job.crashes,
         job.payload, job.policy, job.created_at, job.org, job.workspace, job.tags, job.parent, job.gates
-    FROM (
-        SELECT lane, due_at, id FROM picked WHERE (picked.id IN (SELECT gone.id FROM gone)) IS TRUE
-        ORDER BY nth, due_at, id
-    ) AS row
+    FROM (SELECT lane, due_at, id FROM picked ORDER BY nth, due_at, id) AS row
     LEFT JOIN LATERAL (SELECT * FROM penstock.job WHERE job.id = row.id LIMIT 1) AS job ON true
 ),
 held AS (
