@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 
@@ -92,6 +93,17 @@ def test_claims_get_past_rows_that_contradict_each_other(
     assert taken.count(bad) == (what in ("waiting twice", "waiting and parked"))
     assert bad in told()
     assert faults(world) == []
+
+
+def test_claims_of_a_worker_get_past_them_too(world: RivalWorld, session: int, told: Callable[[], str]) -> None:
+    bad = poison(world, session, (LEASED,))
+    good = world.add()
+
+    async def claim() -> p.Claimed:
+        return await world.store.claim_jobs(p.ClaimJobs(session, 10))
+
+    assert [job.id for job in asyncio.run(claim()).jobs] == [good]
+    assert bad in told()
 
 
 @pytest.mark.parametrize("who", ["claim", "duty"])
