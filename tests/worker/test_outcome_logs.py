@@ -22,7 +22,9 @@ def events(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def taken_away(app: App, ctx: Context) -> None:
-    """Give the attempt back behind the worker's back, as recovery does."""
+    """Give the attempt back behind the worker's back, as recovery does. The event loop waits for it: the worker must not
+    hear of it before the handler has ended.
+    """
     token = ctx._run.claim.token
     app.store.finish_jobs(FinishJobs(unfinished=[Unfinished(token=token, event=Event.RELEASE)])).wait()
 
@@ -34,7 +36,7 @@ def test_an_outcome_that_is_refused_is_lost_in_the_log_too(
     told: list[str] = []
 
     class Work(Handler[int, None]):
-        def process(self, ctx: Context, data: int) -> None:
+        async def process(self, ctx: Context, data: int) -> None:
             if not told:
                 told.append("taken")
                 taken_away(app, ctx)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 
 from penstock.domain.registry import Registry
+from penstock.observe.redaction import log_error
 
 BLOCKED_SECONDS = 1.0
 LATE_SECONDS = 0.5
@@ -62,8 +63,8 @@ class Watchdog:
     def _do_meanwhile(self) -> None:
         try:
             self.meanwhile()
-        except Exception:  # Whatever it is: a blocked loop must still be noticed.
-            log.exception("could not do what is done while the event loop is blocked")
+        except Exception as error:  # Whatever it is: a blocked loop must still be noticed.
+            log_error(log, logging.ERROR, error, "could not do what is done while the event loop is blocked")
 
     def _report(self, silent: float) -> None:
         frame = sys._current_frames().get(self._loop_thread)
