@@ -146,6 +146,18 @@ def test_release_gives_back_the_attempt(world: World, session: int) -> None:
         assert (job.state, job.attempt, job.crashes, job.started_at) == (State.PENDING, 0, 0, None)
 
 
+def test_a_release_for_a_while(world: World, session: int) -> None:
+    """It waits in the store so that others come first; what it had stays."""
+    job_id = world.add()
+    world.end(world.claim_one(session), Event.BACK_OFF, crash=True)
+    world.end(world.claim_one(session), Event.RELEASE, delay=5.0)
+    job = world.read(job_id)
+    assert (job.state, job.attempt, job.crashes) == (State.SCHEDULED, 1, 1)
+    assert world.claim(session) == []
+    world.clock.advance(5.0)
+    assert (world.claim_one(session).attempt, world.read(job_id).crashes) == (2, 1)
+
+
 def test_a_cancelled_end(world: World, session: int) -> None:
     job_id = world.add()
     world.end(world.claim_one(session), Event.CANCEL, reason="asked to")

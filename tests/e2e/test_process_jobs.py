@@ -20,7 +20,7 @@ BUSY = """
 
     @app.job(runner="process", attempts=2)
     def busy() -> None:
-        started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
+        started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"], start_new_session=True)
         say("busy", os.getpid(), started.pid)
         while True:
             pass

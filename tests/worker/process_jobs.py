@@ -258,11 +258,11 @@ def close_files() -> None:
 
 @app.job(runner="process", attempts=1)
 def die_beside_a_holder() -> None:
-    """Leaves a process behind, out of reach of a kill of the group, that holds the socket to the worker open."""
+    """Leaves a process behind, out of reach of a kill of what it started, that holds the socket to the worker open."""
     held = int(sys.argv[1])
     os.set_inheritable(held, True)
     sleep = [sys.executable, "-c", "import time; time.sleep(300)"]
-    holder = subprocess.Popen(sleep, pass_fds=[held], start_new_session=True)
+    holder = subprocess.Popen(sleep, pass_fds=[held], start_new_session=True, env={})
     note("holder", holder.pid)
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -333,6 +333,31 @@ def never_end() -> None:
     note("runs", os.getpid(), grandchild.pid)
     while True:
         pass
+
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(300)"]
+
+
+def start_sleep(how: str) -> None:
+    """Start a process that would outlive this one, and write its number down."""
+    if how == "daemon":
+        twice = f"import os, subprocess; os.fork() and os._exit(0); print(subprocess.Popen({SLEEP!r}).pid, flush=True)"
+        starter = subprocess.Popen([sys.executable, "-c", twice], stdout=subprocess.PIPE, start_new_session=True)
+        assert starter.stdout is not None
+        pid = int(starter.stdout.readline())
+    else:
+        pid = subprocess.Popen(SLEEP, start_new_session=how == "session").pid
+    note("started", pid)
+
+
+@app.job(runner="process", attempts=1)
+def start_and(how: str, then: str) -> int:
+    start_sleep(how)
+    if then == "wait":
+        time.sleep(300)
+    if then == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.getpid()
 
 
 # Batches

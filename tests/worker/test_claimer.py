@@ -66,6 +66,10 @@ class StubExecutor:
         self.room.set()
 
     @property
+    def occupied(self) -> int:
+        return len(self.active)
+
+    @property
     def held(self) -> int:
         return len(self.active) + len(self.buffer)
 

@@ -11,6 +11,7 @@ import faulthandler
 import importlib
 import io
 import logging
+import os
 import signal
 import socket
 import sys
@@ -34,8 +35,9 @@ from penstock.store.params import Claim
 from penstock.store.refused import RefusedStore
 from penstock.worker.batches import Outcome, outcomes_of
 from penstock.worker.context import context_of
+from penstock.worker.descendants import adopt_orphans, kill_descendants
 from penstock.worker.following import follow_ups_of
-from penstock.worker.frames import Answer, Done, FollowUp, Raised, Ready, Start, Work
+from penstock.worker.frames import Answer, Done, FollowUp, OtherType, Raised, Ready, Start, Work
 from penstock.worker.memory import resident_bytes
 from penstock.worker.outcomes import completion_of, judge
 from penstock.worker.run import BatchCall, Plan, Run, Unit
@@ -57,7 +59,11 @@ def main() -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: None)  # Only the worker decides; a handler of ours is not inherited by exec.
     number, worker = map(int, sys.argv[1:3])
-    Server(Wire(socket.socket(fileno=number), worker)).serve()
+    adopt_orphans()
+    try:
+        Server(Wire(socket.socket(fileno=number), worker)).serve()
+    finally:
+        kill_descendants(os.getpid())  # What handlers have left running ends with the process that they ran in.
 
 
 class Server:
@@ -77,14 +83,15 @@ class Server:
         self._start = start
         self.wire.attend()
         try:
-            app = load(start)
+            app, missing = load(start)
         except BaseException as error:
             self.wire.send(Ready(_problem(error)))
             return
         self._app = app
         self._registry = app.registry
-        with self._loop(app) as self._async:
-            self.wire.send(Ready())
+        served = [*start.types, *(other.name for other in start.others if other.name not in missing)]
+        with self._loop(app, [app.registry.find(name) for name in served]) as self._async:
+            self.wire.send(Ready(missing=missing))
             while isinstance(work := self.wire.read(), Work):
                 answer = self._answer(work)
                 self.wire.send(answer)
@@ -94,10 +101,9 @@ class Server:
     # Async handlers and the lifespan
 
     @contextmanager
-    def _loop(self, app: Any) -> Iterator[asyncio.AbstractEventLoop | None]:
+    def _loop(self, app: Any, served: list[Declaration]) -> Iterator[asyncio.AbstractEventLoop | None]:
         """An event loop in a thread, where the app needs one, with what the lifespan yields."""
-        declarations = [app.registry.find(name) for name in self._start.types]
-        if app.lifespan is no_lifespan and not any(declaration.is_async for declaration in declarations):
+        if app.lifespan is no_lifespan and not any(declaration.is_async for declaration in served):
             yield None
             return
         opened: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
@@ -185,6 +191,7 @@ class Server:
         start = self._start
         return (
             self._broken
+            or self.wire.crowded
             or (start.max_jobs is not None and self._served >= start.max_jobs)
             or (start.max_memory is not None and resident_bytes() > start.max_memory)
         )
@@ -211,8 +218,8 @@ async def _caught(handler: Coroutine[Any, Any, Any]) -> Outcome:
         return None, error
 
 
-def load(start: Start) -> Any:
-    """The app, imported as the worker imported it, with a handler for every type."""
+def load(start: Start) -> tuple[Any, dict[str, str]]:
+    """The app, imported as the worker imported it, with a handler for every type; and which of the others it lacks."""
     global loading
     sys.path[:] = start.path
     if start.log is not None:
@@ -222,12 +229,23 @@ def load(start: Start) -> Any:
     app = getattr(importlib.import_module(module), name)
     for other in start.modules:
         importlib.import_module(other)
+    missing = {other.name: why for other in start.others if (why := _missing(app, other)) is not None}
     loading = False
     for job, follow_ups in zip(start.types, start.follow_ups, strict=True):
         _check_follow_ups(_declared(app.registry, job), follow_ups)
     if start.refusal is not None:
         app._store = RefusedStore(start.refusal)
-    return app
+    return app, missing
+
+
+def _missing(app: Any, other: OtherType) -> str | None:
+    """Why isolated attempts of this type cannot run here, if so."""
+    try:
+        importlib.import_module(other.module)
+        _check_follow_ups(_declared(app.registry, other.name), other.follow_ups)
+    except BaseException as error:
+        return _problem(error)
+    return None
 
 
 def _problem(error: BaseException) -> str:

@@ -132,7 +132,7 @@ class Claimer:
         """How many jobs to claim now: the free slots and a bounded prefetch, in batches worth a transaction."""
         executor, slots = self._executor, self._executor.line.slots
         self._measure_pace()
-        held = len(executor.active) + len(executor.buffer)
+        held = executor.occupied + len(executor.buffer)
         if held >= slots and len(executor.buffer) > executor.low_water:
             return 0
         ahead = int(self._prefetch * (1 - self._limited))
@@ -159,7 +159,7 @@ class Claimer:
 
     async def _claim_now(self, want: int) -> Claimed:
         settings, budget, executor = self._settings, self._budget, self._executor
-        at_once = max(0, executor.line.slots - len(executor.active) - len(executor.buffer))
+        at_once = max(0, executor.line.slots - executor.occupied - len(executor.buffer))
         claiming = asyncio.ensure_future(self._store.claim_jobs(ClaimJobs(
             self._session(), want, self._types, settings.queues, settings.capabilities, settings.resources,
             budget.free(), budget.caps(self._types), at_once, settings.tenant_weights,

@@ -15,15 +15,16 @@ from penstock.store.contract import Store
 from penstock.store.params import Claim
 from penstock.worker.budget import Budget, limits_of
 from penstock.worker.claimer import Claimer, Together
-from penstock.worker.executor import Executor, Quota
+from penstock.worker.executor import Executor
 from penstock.worker.finisher import Finisher
-from penstock.worker.frames import Start
+from penstock.worker.frames import OtherType, Start
 from penstock.worker.hooks import HookCalls
 from penstock.worker.isolation import Isolation
 from penstock.worker.line import Line
 from penstock.worker.neighbours import Neighbours
 from penstock.worker.outcomes import Outcomes
 from penstock.worker.processes import Processes
+from penstock.worker.quota import Quota
 from penstock.worker.run import Run, Stop
 from penstock.worker.settings import WorkerSettings
 from penstock.worker.spreading import Spreading
@@ -39,22 +40,23 @@ class Crew:
         client: Client,
         settings: WorkerSettings,
         lines: list[Line],
-        start: Start | None,
-        isolated: Callable[[str], Start],
+        start: Callable[[], Start],
         resources: Any,
         session: Callable[[], int],
         neighbours: Neighbours,
         spreading: Spreading,
         failed: Callable[[BaseException], None],
         enough: Callable[[], None],
+        jammed: Callable[[str], None],
         trouble: Trouble | None = None,
     ) -> None:
         self.trouble = trouble or Trouble(logging.getLogger("penstock.worker"))
         self.finisher = Finisher(store, settings.history, failed, self.trouble)
         self.hooks = HookCalls(asyncio.get_running_loop())
         self.outcomes = Outcomes(self.finisher, client, settings, self.hooks, neighbours)
-        self._processes = Processes(settings.process_slots, start) if start else None
-        self._isolation = Isolation(isolated)
+        ahead = any(line.processes for line in lines)
+        self._processes = Processes(settings.process_slots, start, ahead)
+        isolation = Isolation(self._processes, settings.burst)
         quota = Quota(settings.max_jobs, enough)
         self._executors = [
             Executor(
@@ -64,10 +66,11 @@ class Crew:
                 self.hooks,
                 store,
                 self._processes,
-                self._isolation,
+                isolation,
                 resources,
                 quota,
                 failed,
+                jammed,
             )
             for line in lines
         ]
@@ -94,9 +97,8 @@ class Crew:
                 executor.freed = self._freed
 
     async def open(self) -> None:
-        """Start the child processes, if there is work for them."""
-        if self._processes is not None:
-            await self._processes.open()
+        """Start the child processes of process handlers, if there are any."""
+        await self._processes.open()
 
     async def claim(self) -> None:
         """Claim until cancelled; in burst mode, until no line finds anything and nothing runs."""
@@ -139,6 +141,11 @@ class Crew:
             yield from list(executor.active.values())
 
     @property
+    def jam(self) -> str | None:
+        """Why one of the lines takes no more jobs, if so."""
+        return next((jam for executor in self._executors if (jam := executor.jam) is not None), None)
+
+    @property
     def active(self) -> int:
         return sum(len(executor.active) for executor in self._executors)
 
@@ -147,6 +154,8 @@ class Crew:
             run = executor.active.get(token)
             if run is None and why is Stop.LOST:
                 executor.drop(token)
+            elif run is None and why is Stop.CANCELLED:
+                executor.cancel_suspect(token)
             if run is None or (why is Stop.LOST and run.finished_in is not None):
                 continue  # Its own transaction may have ended it, and its handler may go on.
             executor.stop(run, why)
@@ -179,15 +188,20 @@ class Crew:
     async def close(self) -> None:
         for executor in self._executors:
             executor.close()
-        await self._isolation.close()
-        if self._processes is not None:
-            await self._processes.close()
+        await self._processes.close()
 
 
 def start_of(
-    registry: Registry, settings: WorkerSettings, types: list[str], app: Callable[[], tuple[str, str]], path: list[str]
+    registry: Registry,
+    settings: WorkerSettings,
+    types: list[str],
+    others: list[str],
+    app: Callable[[], tuple[str, str]],
+    path: list[str],
 ) -> Start:
-    """What child processes for these types must know. An app that they cannot import means ConfigError."""
+    """What child processes must know that run these types, and the others if they can. An app that they cannot import
+    means ConfigError.
+    """
     declarations = [declaration for name in types if (declaration := registry.find(name)) is not None]
     modules = sorted({declaration.function.__module__ for declaration in declarations})
     return Start(
@@ -196,6 +210,11 @@ def start_of(
         modules=modules,
         types=types,
         follow_ups=[len(declaration.follow_ups) for declaration in declarations],
+        others=[
+            OtherType(name, declaration.function.__module__, len(declaration.follow_ups))
+            for name in others
+            if (declaration := registry.find(name)) is not None
+        ],
         max_jobs=settings.max_jobs,
         max_memory=settings.max_memory,
         log=logs.configured,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,12 +24,13 @@ from penstock.worker.coroutines import Coroutines
 from penstock.worker.deadlines import Deadlines
 from penstock.worker.doubt import Doubt
 from penstock.worker.hooks import HookCalls
-from penstock.worker.isolation import Isolation
+from penstock.worker.isolation import Isolation, Suspects
 from penstock.worker.line import Line
 from penstock.worker.outcomes import Outcomes
 from penstock.worker.processes import Processes
-from penstock.worker.run import BatchCall, Plan, Run, Stop, Unit
-from penstock.worker.threads import Threads
+from penstock.worker.quota import Quota
+from penstock.worker.run import BatchCall, Plans, Run, Stop, Unit
+from penstock.worker.threads import Abandoned, Threads
 
 STOP_SECONDS = 5.0
 PERMIT_SECONDS = 0.1
@@ -40,49 +40,28 @@ _ALONE = (Stop.CANCELLED, Stop.LOST)  # What concerns one job of a call and not 
 log = logging.getLogger("penstock.worker")
 
 
-class Quota:
-    """How many jobs may still begin in this process before it is replaced. Child processes have their own."""
-
-    def __init__(self, max_jobs: int | None, enough: Callable[[], None]) -> None:
-        self.left = sys.maxsize if max_jobs is None else max_jobs
-        self._enough = enough
-
-    def take(self) -> None:
-        self.left -= 1
-        if self.left == 0:
-            self._enough()
-
-
 class Executor:
     """The slots of one line of work: what runs, what is buffered, and how each attempt ends."""
 
-    def __init__(
-        self,
-        line: Line,
-        registry: Registry,
-        outcomes: Outcomes,
-        hooks: HookCalls,
-        store: Store,
-        processes: Processes | None,
-        isolation: Isolation,
-        resources: Any,
-        quota: Quota,
-        failed: Callable[[BaseException], None],
-    ) -> None:
+    def __init__(self, line: Line, registry: Registry, outcomes: Outcomes, hooks: HookCalls, store: Store,
+                 processes: Processes, isolation: Isolation, resources: Any, quota: Quota,
+                 failed: Callable[[BaseException], None], jammed: Callable[[str], None]) -> None:  # fmt: skip
         self._loop = asyncio.get_running_loop()
         self.line = line
-        self._registry = registry
         self._outcomes = outcomes
         self._hooks = hooks
-        self._store = store
         self._processes = processes
         self._isolation = isolation
-        self._resources = resources
         self._failed = failed
+        self._jammed = jammed
         self._offset_us = 0
         self.active: dict[int, Run] = {}
         self.buffer: deque[Claim] = deque()
         self._limited: dict[int, float] = {}
+        self._suspects = Suspects(isolation, self._begin_isolated, self._begin_among_others, self._release,
+                                  lambda: not self._doubt.arises())  # fmt: skip
+        self._extra = 0
+        """Slots that are taken by threads which were given up, less isolated attempts, which take none."""
         self.ended = 0
         self._quota = Quota(None, lambda: None) if line.processes else quota
         self.low_water = 0
@@ -95,11 +74,14 @@ class Executor:
         self.idle = asyncio.Event()
         self.idle.set()
         self._threads = Threads(self._loop, line.slots, self._end)
+        self._abandoned = Abandoned()
         self._coroutines = Coroutines(self._loop, self._end)
+        if line.processes:
+            isolation.join_processes(self._note_room)
         self._batches = Batches(self._loop, line.batching, line.calls, self._launch) if line.batching else None
         self._deadlines = Deadlines(self._loop, lambda: self.active.values(), self._time_out)
-        self._doubt = Doubt(store, lambda: [claim.token for claim in self.buffer], self._go_on, failed)
-        self._plans: dict[str, Plan] = {}
+        self._doubt = Doubt(store, lambda: [claim.token for claim in self.unbegun()], self._go_on, failed)
+        self._plans = Plans(registry, store, resources, outcomes.finish_in)
 
     # Taking work
 
@@ -110,7 +92,7 @@ class Executor:
         """
         self._doubt.take(asked, alone=not self.buffer)
         self._offset_us = claimed_at_us - int(self._loop.time() * 1e6)
-        self._plans.clear()
+        self._plans.forget()
         if claims and log.isEnabledFor(logging.DEBUG):
             for claim in claims:
                 log.debug("claimed %s %s", claim.type, claim.id,
@@ -125,20 +107,31 @@ class Executor:
         self._fill()
         self._note_idle()
 
+    @property
+    def occupied(self) -> int:
+        """How many slots are taken. Isolated attempts take those of processes, whatever their line is."""
+        return len(self.active) + (self._isolation.running if self.line.processes else self._extra)
+
     def tokens(self) -> list[int]:
         """Of all that is held here, begun or not."""
-        return [*self.active, *(claim.token for claim in self.buffer)]
+        return [*self.active, *(claim.token for claim in self.unbegun())]
+
+    def unbegun(self) -> Iterator[Claim]:
+        """What is claimed here and has not begun."""
+        yield from self.buffer
+        yield from self._suspects.claims()
 
     def held(self) -> Iterator[Claim]:
         """What is claimed here and has not ended: begun, buffered, or given up and still running."""
         yield from (run.claim for run in self.active.values())
-        yield from self.buffer
+        yield from self.unbegun()
         yield from self.lingering.values()
 
     def drop(self, token: int) -> None:
         """A job that has not begun here is no longer ours."""
-        for claim in [claim for claim in self.buffer if claim.token == token]:
-            self.buffer.remove(claim)
+        for claim in [claim for claim in self.unbegun() if claim.token == token]:
+            if self._suspects.pop(token) is None:
+                self.buffer.remove(claim)
             self.freed(claim)
         self.room.set()
         self._note_idle()
@@ -147,32 +140,36 @@ class Executor:
         """The store has said what is still ours."""
         for token in lost:
             self.drop(token)
-        self._fill()
-        self.room.set()
+        self._note_room()
+        self._suspects.look()
         self._note_idle()
 
     def _note_idle(self) -> None:
-        if not self.active and not self.buffer:
+        if not self.active and not self.buffer and not self._suspects:
             self._limited.clear()
             self.idle.set()
 
     def _fill(self) -> None:
         if self.buffer and self._doubt.arises():
             return
-        while self.buffer and len(self.active) < self.line.slots and self._quota.left > 0:
+        while self.buffer and self.occupied < self.line.slots and self._quota.left > 0:
+            claim = self.buffer.popleft()
+            if claim.crashes and self._is_suspect(claim):
+                continue
             self._quota.take()
-            self._begin(self.buffer.popleft())
+            self._begin(claim)
 
     def resize(self, line: Line) -> None:
         """Other slots from now on. With fewer, what runs finishes and what was claimed ahead goes back."""
         before, self.line = self.line, line
         if line.slots < before.slots:
+            self.buffer.extend(self._suspects.clear())
             self.give_back("the worker was given fewer slots")
         self._threads.resize(line.slots - before.slots)
+        self._extra += self._abandoned.slots(line) - self._abandoned.slots(before)
         if self._batches is not None:
             self._batches.resize(line.calls - before.calls)
-        self._fill()
-        self.room.set()
+        self._note_room()
         self._note_idle()
 
     @property
@@ -180,18 +177,53 @@ class Executor:
         """How many more jobs it makes sense to claim before this process is replaced."""
         return self._quota.left - len(self.buffer)
 
-    def _begin(self, claim: Claim) -> None:
-        plan = self._plans.get(claim.type) or self._new_plan(claim.type)
+    # What crashed before: see isolation.py
+
+    def _is_suspect(self, claim: Claim) -> bool:
+        """Whether it is seen to there. What runs in a process anyway is isolated as it is."""
+        if self.line.processes or self._plans.get(claim.type) is None:
+            return False
+        self._limited.pop(claim.token, None)  # That it may have to wait is worth a little less precision.
+        return self._suspects.take(claim, self.line.slots)
+
+    def _begin_isolated(self, claim: Claim) -> None:
+        self._extra -= 1
+        self._quota.take()
+        if not self._begin(claim, isolated=True):
+            self._leave_isolation()
+
+    def _leave_isolation(self) -> None:
+        self._extra += 1
+        self._isolation.leave_place()
+
+    def _begin_among_others(self, claim: Claim) -> None:
+        self.buffer.appendleft(claim)
+        self._fill()
+
+    def cancel_suspect(self, token: int) -> None:
+        """A person has cancelled it: given back, it ends cancelled."""
+        if (claim := self._suspects.pop(token)) is not None:
+            self._release(claim, "cancelled before it began")
+
+    def _release(self, claim: Claim, why: str, delay: float = 0.0) -> None:
+        self._outcomes.release(claim, why, delay)
+        self.freed(claim)
+        self.room.set()
+        self._note_idle()
+
+    def _begin(self, claim: Claim, isolated: bool = False) -> bool:
+        """Begin it, if it can begin."""
+        plan = self._plans.get(claim.type)
         policy = decode_policy(claim.policy)
         if plan is None:
             self._outcomes.release(claim, "no handler for its type")
             self.freed(claim)
-            return
+            return False
         now = self._loop.time()
         if claim.gates and now - self._limited.pop(claim.token, now) > PERMIT_SECONDS:
             self._outcomes.release(claim, "its turn was over before it could begin")
             self.freed(claim)
-            return
+            return False
         run = Run(claim, plan, policy, None, now, int(now * 1e6) + self._offset_us)
         try:
             run.args = plan.declaration.signature.decode(claim.payload)
@@ -200,20 +232,16 @@ class Executor:
             self.ended += 1
             self.room.set()
             self.freed(claim)
-            return
+            return False
+        run.isolated = isolated
         self._start(run)
-
-    def _new_plan(self, name: str) -> Plan | None:
-        declaration = self._registry.find(name)
-        if declaration is None:
-            return None
-        plan = Plan(declaration, name, self._store, self._resources, self._outcomes.finish_in, self._registry)
-        self._plans[name] = plan
-        return plan
+        return True
 
     def _start(self, run: Run) -> None:
         self.active[run.claim.token] = run
-        if self._batches is not None:
+        if self._batches is not None and run.isolated:
+            self._launch(BatchCall([run], isolated=True))
+        elif self._batches is not None:
             self._batches.add(run)
         elif "on_start" in run.plan.declaration.hooked:
             self._hooks.before(run, self._launch)
@@ -224,22 +252,24 @@ class Executor:
 
     def _launch(self, unit: Unit) -> None:
         """Give the call to its runner. A process may have to be waited for; it says when it begins."""
-        in_process = unit.plan.declaration.runner == "process"
-        if not in_process and not unit.runs[0].claim.crashes:
+        if unit.plan.declaration.runner != "process" and not unit.isolated:
             self._launch_here(unit)
             return
         for run in unit.runs:
             run.waiting = run.apart = True
-        if in_process:
-            assert self._processes is not None
-            self._processes.start(unit, self.began, self._end)
-        else:
-            self._isolation.start(unit, self.began, self._end, self._launch_among_others)
+        self._processes.start(unit, self.began, self._end, self._launch_among_others if unit.isolated else None)
 
-    def _launch_among_others(self, unit: Unit) -> None:
-        for run in unit.runs:
-            run.apart = False
-        self._launch_here(unit)
+    def _launch_among_others(self, unit: Unit, why: str) -> None:
+        """No child can run it."""
+        if (run := unit.runs[0]).over:
+            return
+        self._isolation.tell_impossible(run.claim, why)
+        run.apart = run.isolated = False
+        self._leave_isolation()
+        if self._batches is not None:
+            self._batches.add(run)
+        else:
+            self._launch_here(unit)
 
     def _launch_here(self, unit: Unit) -> None:
         self.began(unit)
@@ -304,19 +334,45 @@ class Executor:
             if why is not None and why is error:
                 why.__traceback__ = stack  # One error for all of them, and each is told its stack.
             self._end(run, one, why)
-        self._batches.ended()
+        if not call.isolated:
+            self._batches.ended()
 
     def _note_gone(self, unit: Unit) -> None:
         """Code that was given up has come to its end after all."""
         for run in unit.runs:
             if self.lingering.pop(run.claim.token, None) is not None:
                 self.freed(run.claim)
+        if unit.plan.declaration.runner == "thread" and not any(run.apart for run in unit.runs):
+            self._count_abandoned(-1)
+        self._note_room()
+
+    def _count_abandoned(self, change: int) -> None:
+        """A thread was given up, or one that was has ended."""
+        self._extra += self._abandoned.count(change, self.line)
+        if change > 0 and self.jam is not None:
+            log.error("%s", self.jam)
+            self.give_back("its worker is full of threads that were given up")
+            self._jammed(self.jam)
+
+    @property
+    def jam(self) -> str | None:
+        """Why it takes no more jobs, if threads that were given up have all the slots."""
+        return self._abandoned.trouble(self.line)
+
+    def _note_room(self) -> None:
+        """Slots may have become free otherwise than by the end of an attempt of this line."""
+        self._fill()
+        self.room.set()
 
     def _leave(self, run: Run) -> None:
         run.over = True
         self.ended += 1
         del self.active[run.claim.token]
         self.freed(run.claim)
+        if run.isolated:
+            self._leave_isolation()
+        elif run.apart:
+            self._isolation.look()
         if self.buffer:
             self._fill()
         if len(self.buffer) <= self.low_water:
@@ -328,6 +384,7 @@ class Executor:
     def begin_no_more(self) -> None:
         """What is held and has not begun will be released, and so will what a claim still brings."""
         self._quota = Quota(0, lambda: None)
+        self._suspects.close()
 
     def _time_out(self, run: Run) -> None:
         if run.over:
@@ -374,12 +431,12 @@ class Executor:
     def _give_up(self, run: Run) -> None:
         """Decide the outcome without waiting for the handler any longer."""
         call = run.call_of
-        if not run.apart and run.plan.declaration.runner == "thread":
+        in_thread = not run.apart and run.plan.declaration.runner == "thread"
+        if in_thread:
             self._threads.give_up()
-        if self._processes is not None:
-            self._processes.give_up(call or run)
-        self._isolation.give_up(call or run)
-        still_runs = not run.apart and (run.plan.declaration.runner == "thread" or self._interrupt_of(run) is not None)
+            self._count_abandoned(1)
+        self._processes.give_up(call or run)
+        still_runs = in_thread or (not run.apart and self._interrupt_of(run) is not None)
         for one in (run,) if call is None else call.runs:
             if not one.over:
                 one.stop = one.stop or run.stop
@@ -392,7 +449,8 @@ class Executor:
                 self._leave(one)
         if call is not None and self._batches is not None and not call.over:
             call.over = True
-            self._batches.ended()
+            if not call.isolated:
+                self._batches.ended()
 
     def stop_all(self, why: Stop) -> None:
         for run in list(self.active.values()):
@@ -401,6 +459,7 @@ class Executor:
     def lose_all(self) -> None:
         """The store gave everything to others: begin nothing of it, stop what runs."""
         self.buffer.clear()
+        self._suspects.clear()
         self.stop_all(Stop.LOST)
         self._note_idle()
 
@@ -414,12 +473,13 @@ class Executor:
 
     def release_buffer(self) -> None:
         """Give back what was claimed and never begun, and let no batch wait any longer."""
+        self.buffer.extend(self._suspects.clear())
         self.give_back("the worker stopped")
         self.hurry()
         self._note_idle()
 
     def give_back(self, why: str) -> None:
-        """Release what was claimed and has not begun."""
+        """Release what was claimed ahead."""
         while self.buffer:
             claim = self.buffer.popleft()
             self._outcomes.release(claim, why)
@@ -432,6 +492,7 @@ class Executor:
 
     def close(self) -> None:
         self._doubt.close()
+        self._suspects.close()
         self._deadlines.close()
         self._threads.close()
         if self._batches is not None:

@@ -14,6 +14,12 @@ from penstock.store.params import Claim, History, JobSpec, NewWorkflow
 HEAD = struct.Struct(">I")
 
 
+class OtherType(msgspec.Struct, array_like=True):
+    name: str
+    module: str
+    follow_ups: int
+
+
 class Start(msgspec.Struct, tag=True):
     """The first word to a child: where the app is, and when to leave."""
 
@@ -23,6 +29,8 @@ class Start(msgspec.Struct, tag=True):
     types: list[str]
     follow_ups: list[int]
     """How many follow-ups each of the types declares."""
+    others: list[OtherType] = []
+    """What else it should be able to run, if it can: isolated attempts of other types."""
     max_jobs: int | None = None
     max_memory: int | None = None
     log: tuple[str, str] | None = None
@@ -44,9 +52,10 @@ class Leave(msgspec.Struct, tag=True):
 
 
 class Ready(msgspec.Struct, tag=True):
-    """The child has loaded the app; or could not, for this reason."""
+    """The child has loaded the app; or could not, for this reason. Of the other types, why it cannot run these."""
 
     problem: str | None = None
+    missing: dict[str, str] = {}
 
 
 class Said(msgspec.Struct, tag=True):

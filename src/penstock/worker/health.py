@@ -6,8 +6,9 @@
   while is a mistake in a handler, which the watchdog names after a second; a restart would cost the attempts of all its
   neighbours, and the next worker would be blocked just the same. The bound is the default timeout of a job: whatever
   has blocked the loop for that long should have been stopped by then, and only the loop could have done it.
-- /ready: it takes jobs now: registered, not stopping, its loop turns, and the store answered its last heartbeat. Probes
-  should ask for this: it notices a stuck loop within seconds.
+- /ready: it takes jobs now: registered, not stopping, its loop turns, the store answered its last heartbeat, and its
+  slots are not all taken by threads that were given up. Probes should ask for this: it notices a stuck loop within
+  seconds.
 - /health: the judgement of the store with all its workers (SPEC O2), never a reason to restart this one.
 
 All answers name the worker, and `?worker=ID` asks for this one: after a restart its port may belong to another.
@@ -50,6 +51,8 @@ class Pulse:
     stopping: Callable[[], bool]
     store_trouble: Callable[[], str | None]
     """Why the store cannot be counted on at the moment, if so."""
+    jam: Callable[[], str | None] = lambda: None
+    """Why it cannot take jobs of some types, if so."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -94,7 +97,7 @@ class Answers:
         if not self._pulse.registered():
             return "it is not registered in the store"
         age = self._pulse.loop_age()
-        return _blocked(age) if age > LOOP_SECONDS_LATE else self._pulse.store_trouble()
+        return _blocked(age) if age > LOOP_SECONDS_LATE else self._pulse.store_trouble() or self._pulse.jam()
 
     def _health(self) -> Answer:
         health = self._look()

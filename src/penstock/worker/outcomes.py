@@ -243,9 +243,9 @@ class Outcomes:
             self._log(run, logging.WARNING, "job.lost",
                       "lost: the job was taken from this worker; its outcome here is dropped")  # fmt: skip
 
-    def release(self, claim: Claim, reason: str) -> None:
-        """Give a job back; no attempt is spent."""
-        end = Unfinished(token=claim.token, event=Event.RELEASE, reason=reason, member=_member(claim))
+    def release(self, claim: Claim, reason: str, delay: float = 0.0) -> None:
+        """Give a job back, for so many seconds at least; no attempt is spent."""
+        end = Unfinished(token=claim.token, event=Event.RELEASE, delay=delay, reason=reason, member=_member(claim))
         self._finisher.unfinished(end)
 
     def started(self, run: Run) -> None:

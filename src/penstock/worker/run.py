@@ -49,6 +49,30 @@ class Plan:
         self.chatty = self.logger.isEnabledFor(logging.INFO)
 
 
+class Plans:
+    """The plans of the types that a batch of claims is about."""
+
+    def __init__(self, registry: Registry, store: Store, resources: Any, complete: Complete) -> None:
+        self._registry = registry
+        self._store = store
+        self._resources = resources
+        self._complete = complete
+        self._made: dict[str, Plan] = {}
+
+    def get(self, name: str) -> Plan | None:
+        """None if there is no handler for it."""
+        if name in self._made:
+            return self._made[name]
+        if (declaration := self._registry.find(name)) is None:
+            return None
+        plan = Plan(declaration, name, self._store, self._resources, self._complete, self._registry)
+        self._made[name] = plan
+        return plan
+
+    def forget(self) -> None:
+        self._made.clear()
+
+
 class FinishedIn(NamedTuple):
     """What a handler said when it stored its completion in a transaction of its own. Whether that commits is open."""
 
@@ -65,6 +89,8 @@ class Run:
     over = False
     apart = False
     """Whether it runs in a child process."""
+    isolated = False
+    """Whether that is because it crashed before."""
     waiting = False
     """Whether it waits here: for its batch to fill, for a process, or for its start hook."""
     call_of: BatchCall | None = None
@@ -133,8 +159,9 @@ class BatchCall:
     """Its jobs may be of different ones."""
     interrupt: Callable[[], Any] | None = None
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[Run], isolated: bool = False) -> None:
         self.runs = runs
+        self.isolated = isolated
         self.plan = runs[0].plan
 
     def call(self, make_context: Callable[[BatchCall], Any]) -> Any:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from penstock.client import JobCall
 from penstock.domain.errors import ProcessDied
 from penstock.domain.retry import GiveUp, RetryAt
 from penstock.worker.batches import Failed
+from penstock.worker.descendants import kill_descendants, kill_marked
 from penstock.worker.exits import describe_exit
 from penstock.worker.frames import Answer, Done, Frames, Leave, Raised, Said, Start, Work, frame, from_child
 from penstock.worker.outcomes import ChildError
@@ -28,6 +31,8 @@ from penstock.worker.run import FinishedIn, Run, Unit
 # The folder of the working directory is not on the path yet (-P): a queue.py of the user is not the one we need.
 CODE = "import sys; sys.path.append(sys.argv[3]); from penstock.worker.child import main; main()"
 OURS = str(Path(__file__).parents[2])
+MARK = "CHILD_OF_PENSTOCK"
+"""In the environment of a child, and so of all that it starts. (PENSTOCK_… are settings.)"""
 LEAVE_SECONDS = 3.0
 # A grandchild may hold the socket open after the child has gone; what was sent is read by then.
 LAST_WORDS_SECONDS = 0.5
@@ -47,6 +52,7 @@ class Child(asyncio.Protocol):
         self._free = free
         self._lost = lost
         self._frames = Frames(self._heard)
+        self._mark = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
         self._transport: asyncio.WriteTransport | None = None
         self._settled = asyncio.Event()
@@ -56,14 +62,24 @@ class Child(asyncio.Protocol):
         self._ended: Ended | None = None
         self.unit: Unit | None = None
         self.serving = False
+        self.freed_at = 0.0
+        """When it last became free."""
         self.problem: str | None = None
         """Why it could not begin."""
+        self.missing: dict[str, str] = {}
+        """The types that it cannot run, of those that it need not, and why."""
         self.gone = asyncio.Event()
 
     @property
     def was_killed(self) -> bool:
         """Whether somebody ended it, other than by a crash of its own."""
         return self._code == -signal.SIGKILL
+
+    @property
+    def in_place(self) -> bool:
+        """Whether it is one of the pool: no other may be started in its place."""
+        ready = self._settled.is_set() and self.problem is None
+        return ready and not self._retired and not self.gone.is_set()
 
     async def start(self, first: Start) -> None:
         """Spawn it, and wait until it is ready or has failed."""
@@ -83,6 +99,7 @@ class Child(asyncio.Protocol):
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
+                env=os.environ | {MARK: self._mark},
             )
         except BaseException:
             ours.close()
@@ -108,9 +125,12 @@ class Child(asyncio.Protocol):
             self._transport.write(frame(Leave()))
 
     def kill(self) -> None:
-        """End it now, and whatever it has started."""
+        """End it now, and whatever it has started, also what has a session of its own by now."""
         self.serving = False
         if self._process is not None and self._code is None:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGSTOP)  # It starts no more, and is still there to be their parent.
+            kill_descendants(self._process.pid)
             _kill_group(self._process.pid)
 
     def retire(self) -> None:
@@ -134,7 +154,7 @@ class Child(asyncio.Protocol):
         elif isinstance(message, Answer):
             self._answered(message)
         else:
-            self.problem = message.problem
+            self.problem, self.missing = message.problem, message.missing
             self.serving = message.problem is None
             self._settled.set()
 
@@ -144,7 +164,7 @@ class Child(asyncio.Protocol):
         outcomes = [_outcome(run, one) for run, one in zip(runs, answer.outcomes, strict=unit is not None)]
         self.unit = self._ended = None
         if answer.leaving:
-            self.retire()
+            self.serving = False
             self._loop.call_later(LEAVE_SECONDS, self.kill)  # What a handler has left running may keep it.
         elif self.serving and unit is not None:
             self._free(self)
@@ -171,7 +191,10 @@ class Child(asyncio.Protocol):
 
     def _exited(self, code: int) -> None:
         self._code = code
-        _kill_group(self._process.pid if self._process is not None else 0)
+        if self._process is not None:
+            _kill_group(self._process.pid)
+        if code != 0 or self.unit is not None:  # One that leaves in order sees to it itself.
+            kill_marked(f"{MARK}={self._mark}")
         self._loop.call_later(LAST_WORDS_SECONDS, self.connection_lost, None)
         self._look_gone()
 

@@ -1,4 +1,4 @@
-"""Threads for plain handlers. A thread whose job was given up is replaced; it may end whenever it likes."""
+"""Threads for plain handlers. A thread whose job was given up is replaced, up to a bound; it may end when it likes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,42 @@ from typing import Any
 
 from penstock.domain.running import running
 from penstock.worker.context import context_of
+from penstock.worker.line import Line
 from penstock.worker.run import Unit
 
 Done = Callable[[Unit, Any, BaseException | None], None]
+
+
+class Abandoned:
+    """The threads of one line that are stuck in calls which were given up, and the slots that they cost.
+
+    As many as the line has calls cost nothing: others take their place. Each further one keeps its slots until it ends.
+    So there are never more threads than twice the calls, and a line whose handlers all hang takes no more jobs.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def count(self, change: int, line: Line) -> int:
+        """So many more are stuck, or fewer. Answers how many more slots that takes."""
+        before = self.slots(line)
+        self._count += change
+        return self.slots(line) - before
+
+    def slots(self, line: Line) -> int:
+        """How many slots of the line they take."""
+        calls, each = (line.slots, 1) if line.batching is None else (line.calls, line.batching.size)
+        return max(0, self._count - calls) * each
+
+    def trouble(self, line: Line) -> str | None:
+        """Why the line takes no more jobs, if they have all its slots."""
+        if self.slots(line) < line.slots:
+            return None
+        names = ", ".join(line.types[:3]) + (", …" if line.types[3:] else "")
+        return (
+            f"{self._count} calls of handlers were given up and still run in threads, which cannot be stopped: no more "
+            f"jobs are taken ({names}) until some of them end; only a restart ends them all"
+        )
 
 
 class Threads:

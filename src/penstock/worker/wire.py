@@ -10,10 +10,15 @@ import time
 from contextlib import suppress
 from typing import NoReturn
 
+from penstock.worker.descendants import ON_LINUX, children_of, kill_descendants
 from penstock.worker.frames import HEAD, FromChild, Said, ToChild, frame, to_child
 
 SAY_SECONDS = 0.1
 LOOK_SECONDS = 1.0
+CHILDREN_MAX = 200
+"""What handlers start and leave alone becomes a child of this process, and nobody waits for its end. With so many of
+them the process is replaced.
+"""
 
 
 class Wire:
@@ -29,6 +34,8 @@ class Wire:
         self._spoke = -SAY_SECONDS
         self._news = threading.Event()
         self._forked = False
+        self.crowded = False
+        """Whether too many processes have ended below this one that nobody has waited for."""
         self._hung_up = False
         os.register_at_fork(after_in_child=self._cut)
 
@@ -92,6 +99,8 @@ class Wire:
                 time.sleep(SAY_SECONDS)
                 with self._speaking:
                     self._say_held()
+            elif ON_LINUX:
+                self.crowded = len(children_of(os.getpid())) > CHILDREN_MAX
         _end()
 
     def _cut(self) -> None:
@@ -102,6 +111,7 @@ class Wire:
 
 def _end() -> NoReturn:
     """The worker is gone and its jobs will be recovered: nothing here, or started here, may go on with them."""
+    kill_descendants(os.getpid())
     os.killpg(os.getpgrp(), signal.SIGKILL)
     os._exit(1)
 
@@ -110,5 +120,6 @@ def _end_after(error: OSError) -> NoReturn:
     if not isinstance(error, ConnectionError):
         with suppress(OSError):
             os.write(2, f"penstock: a handler has closed the socket to the worker of its process ({error})\n".encode())
+        kill_descendants(os.getpid())
         os._exit(1)
     _end()

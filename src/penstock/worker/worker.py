@@ -122,7 +122,8 @@ class Worker:
         self._signals = self._trouble.part(passing=True)
 
     def _start_of(self, types: list[str]) -> Start:
-        start = start_of(self._registry, self._settings, types, self._place, sys.path)
+        others = [name for name in self._types if name not in types]
+        start = start_of(self._registry, self._settings, types, others, self._place, sys.path)
         start.refusal = self.child_refusal
         return start
 
@@ -242,6 +243,7 @@ class Worker:
             registered=lambda: self._session != 0 and not self._registering,
             stopping=self._stopping.is_set,
             store_trouble=lambda: heartbeat.trouble(),
+            jam=lambda: None if self._crew is None else self._crew.jam,
         )
 
     def _make_crew(self, resources: Any) -> Crew:
@@ -254,8 +256,7 @@ class Worker:
             self._client,
             settings,
             self.lines,
-            self.child_start,
-            lambda name: self._start_of([name]),
+            lambda: self.child_start or self._start_of([]),
             resources,
             session=lambda: self._session,
             neighbours=self._neighbours,
@@ -263,6 +264,7 @@ class Worker:
             failed=self._fail,
             enough=lambda: self._recycle(f"it has begun {settings.max_jobs} jobs"),
             trouble=self._trouble,
+            jammed=lambda why: self._recycle(why) if settings.burst else None,
         )
         for claimer in crew.claimers:
             claimer.register_again = self._register_again
