@@ -46,7 +46,7 @@ from penstock.store.params import History, Plan
 from penstock.worker.batches import Failed
 from penstock.worker.context import BatchContext, Context
 from penstock.worker.handler import Handler
-from penstock.worker.settings import Lifespan, make_settings, no_lifespan
+from penstock.worker.settings import Lifespan, WorkerSettings, make_settings, no_lifespan
 from penstock.workflow import Workflow, WorkflowHandle, handle_of, known
 
 if TYPE_CHECKING:
@@ -149,6 +149,7 @@ class App:
         app.config = config
         app._defaults = make_options(ttl=config["queue.ttl"])
         app.client.use_limits(config.limits() or ())
+        app.client.use_failing_queues(config["queue.fail_without_worker"] or ())
         return app
 
     @property
@@ -444,11 +445,22 @@ class App:
         with stop_on_signals(worker.stop):
             return await worker.run()
 
+    async def run_coordinator(self, **settings: Any) -> None:
+        """Do the duties for all here until stopped by a signal, and run no jobs. Settings: those of run_worker()."""
+        from penstock.worker.coordinating import LoneCoordinator
+        from penstock.worker.signals import stop_on_signals
+
+        configured = self.config.worker_settings() if self.config else {}
+        checked = self._checked(configured | {"worker_id": None}, settings)  # The config names a worker, not this one.
+        plans = self._plans(checked.schedules) if len(self.registry) else {}
+        coordinator = LoneCoordinator(self._store, checked, self._clock, lambda: install(self._store, plans))
+        with stop_on_signals(coordinator.stop):
+            await coordinator.run()
+
     def _worker(self, configured: dict[str, Any], settings: dict[str, Any], store: Store | None = None) -> Worker:
         from penstock.worker.worker import Worker
 
-        own = {name: value for name, value in self._own.items() if value is not None}
-        checked = make_settings(**{**configured, **own, **settings})
+        checked = self._checked(configured, settings)
         if checked.limits is not None:
             self.client.use_limits(checked.limits)
         plans = None if store is not None else self._plans(checked.schedules)
@@ -456,6 +468,10 @@ class App:
             store or self._store, self.registry, self.client, checked, self._clock, self.lifespan, self._place,
             prepare=(lambda: install(self._store, plans)) if plans else None,
         )  # fmt: skip
+
+    def _checked(self, configured: dict[str, Any], settings: dict[str, Any]) -> WorkerSettings:
+        own = {name: value for name, value in self._own.items() if value is not None}
+        return make_settings(**{**configured, **own, **settings})
 
     def _plans(self, configured: tuple[Configured, ...]) -> dict[str, Plan]:
         """All schedules that are declared, here and in the config."""

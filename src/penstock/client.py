@@ -17,7 +17,7 @@ import msgspec
 
 from penstock.domain import errors
 from penstock.domain.clock import Clock
-from penstock.domain.duration import Duration, parse_duration
+from penstock.domain.duration import Duration
 from penstock.domain.gates import Declarers, Gate, Limit, Wholes, fill, gates_of, names_tenant
 from penstock.domain.ids import IdSource, check_id
 from penstock.domain.job import FINAL, Job, State
@@ -43,14 +43,13 @@ from penstock.store.params import (
     WholeKey,
     job_spec,
 )
+from penstock.store.waiting import Waiting as Waiting
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 TYPES_CACHED_SECONDS = 30.0
 DOUBTED_MAX = 1000
-POLL_SECONDS_MIN, POLL_SECONDS_MAX = 0.001, 0.05
-LOOK_SECONDS_MAX = 0.2
 
 
 log = logging.getLogger("penstock.client")
@@ -86,6 +85,7 @@ class Client:
         self._wholes = Wholes()
         self._declarers = (0, Declarers(()))
         self._doubted: set[str] = set()
+        self._failing_queues: frozenset[str] = frozenset()
         self.use_clock(clock)
 
     def use_clock(self, clock: Clock) -> None:
@@ -98,6 +98,10 @@ class Client:
         """Put new jobs of a queue or a type that the config limits as a whole under that limit."""
         self._wholes = Wholes(limits)
 
+    def use_failing_queues(self, names: Iterable[str]) -> None:
+        """Let new jobs of these queues end at once while no live worker can run them."""
+        self._failing_queues = frozenset(names)
+
     @property
     def store(self) -> Store:
         return self._store()
@@ -106,6 +110,11 @@ class Client:
         return self._ids.next_id()
 
     # Preparing
+
+    def spec(self, name: str, options: Options) -> JobSpec:
+        """What is stored of a job's options; whether it waits for a worker is up to its queue, too."""
+        spec = job_spec(name, options)
+        return msgspec.structs.replace(spec, no_worker="fail") if spec.queue in self._failing_queues else spec
 
     def call(
         self, declaration: Declaration, spec: JobSpec, job_id: str | None, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -131,10 +140,10 @@ class Client:
             if name not in types:
                 self._doubt(name, types)
             options = enqueue_options(types.get(name, DEFAULTS), given)
-            return self._filled_call(text, job_spec(name, options), options.job_id, None, types)
+            return self._filled_call(text, self.spec(name, options), options.job_id, None, types)
         text = declaration.signature.encode(name, dict(payload))
         options = enqueue_options(declaration.options, given)
-        return self._filled_call(text, job_spec(declaration.name, options), options.job_id, declaration)
+        return self._filled_call(text, self.spec(declaration.name, options), options.job_id, declaration)
 
     def _filled_call(
         self,
@@ -363,43 +372,6 @@ class JobHandle(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False):
 
     async def acancel(self) -> Cancelled:
         return await self._client.store.cancel_job(CancelJob(self.id))
-
-
-_WAITS_IN_HANDLER = (
-    "{} has not ended, and a handler cannot wait for it: it would keep its slot meanwhile, and when all slots do, "
-    "nothing is left to run what they wait for. Let what comes afterwards be a job of its own: a follow-up, by "
-    "ctx.enqueue(…) or by then(…) on the type, or a step of a workflow"
-)
-
-
-class Waiting:
-    """Patience without load: looks at the store's change counter, and at the job only when that moved.
-
-    Where there is no counter, the pauses between two looks grow.
-    """
-
-    def __init__(self, store: Store, timeout: Duration | None) -> None:
-        self._store = store
-        self._timeout = None if timeout is None else parse_duration(timeout, "timeout")
-        self._end = None if self._timeout is None else time.monotonic() + self._timeout
-        self._seen: int | None = None
-        self._pause = POLL_SECONDS_MIN
-
-    def changed(self) -> bool:
-        before, self._seen = self._seen, self._store.version()
-        if self._seen is None:
-            return True
-        if before != self._seen:
-            self._pause = POLL_SECONDS_MIN
-        return before != self._seen
-
-    def pause(self, what: str) -> float:
-        if self._end is not None and time.monotonic() >= self._end:
-            raise errors.ResultTimeout(f"{what} did not end within {self._timeout:g} s; it goes on by itself")
-        if running_here() is not None:
-            raise errors.UsageError(_WAITS_IN_HANDLER.format(what))
-        self._pause = min(self._pause * 1.5, POLL_SECONDS_MAX if self._seen is not None else LOOK_SECONDS_MAX)
-        return self._pause if self._end is None else max(0.0, min(self._pause, self._end - time.monotonic()))
 
 
 def _with_tenant(spec: JobSpec) -> JobSpec:

@@ -13,7 +13,6 @@ from penstock.domain.duration import Duration
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import Backoff, Concurrency, NoWorker, Options, RateLimit, Resources, Tenant, Unique
 from penstock.domain.registry import Declaration, FollowUp
-from penstock.store.params import job_spec
 
 C = ParamSpec("C")
 P = ParamSpec("P")
@@ -64,7 +63,7 @@ class Using(Generic[P, R]):
     def __init__(self, client: Client, declaration: Declaration, options: Options, conn: object | None) -> None:
         self._client = client
         self._declaration = declaration
-        self._spec = job_spec(declaration.name, options)
+        self._spec = client.spec(declaration.name, options)
         self._job_id = options.job_id
         self._conn = conn
 

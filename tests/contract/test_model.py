@@ -98,6 +98,7 @@ class StoreModel(RuleBasedStateMachine):
         for job in self.jobs:
             if job.state is State.SCHEDULED and job.due_at <= self.clock.now_us():
                 job.take(Event.DUE)
+        self.expire_overdue()  # It reads so before anybody has moved it.
 
     def give_up(self, job: Modelled) -> Claim:
         """The job leaves its worker's hands; its token is old from now on."""
@@ -125,7 +126,7 @@ class StoreModel(RuleBasedStateMachine):
         ttl=st.sampled_from([None, None, 3.0]),
     )  # fmt: skip
     def enqueue(self, queue: str, priority: int, delay: float, ttl: float | None) -> None:
-        policy = policy_text(attempts=ATTEMPTS, backoff=Backoff(BACKOFF_SECONDS, 1.0, None))
+        policy = policy_text(attempts=ATTEMPTS, backoff=Backoff(BACKOFF_SECONDS, 1.0, None), ttl=ttl)
         job_id = self.world.add(queue=queue, priority=priority, delay=delay, ttl=ttl, policy=policy)
         due_at = self.clock.now_us() + int(delay * 1_000_000)
         expires_at = None if ttl is None else due_at + int(ttl * 1_000_000)

@@ -38,6 +38,8 @@ class World:
 
     def new_job(self, **fields: Any) -> p.NewJob:
         job_id, payload = fields.pop("id", None) or self._ids.next_id(), fields.pop("payload", "{}")
+        if fields.get("ttl") is not None:  # As every client stores it: in the policy, too.
+            fields.setdefault("policy", policy_text(ttl=float(fields["ttl"])))
         return p.NewJob(job_id, payload, p.JobSpec(**{"type": "task", **fields}))
 
     def new_id(self) -> str:

@@ -21,6 +21,7 @@ class Counted:
 
     name = "count"
     judges = True
+    makes_work = True
 
     def __init__(self, interval: float, error: Exception | None = None, again: float | None = None) -> None:
         self.interval = interval

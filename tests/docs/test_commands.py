@@ -22,8 +22,8 @@ WITH_PENSTOCK = [page for page in WITH_COMMANDS if any(line.startswith("penstock
 
 
 def ends_quickly(words: list[str]) -> bool:
-    """Whether a command can be run here: a tour, a measurement and a worker without --burst take too long."""
-    return words[0] not in ("bench", "demo", "start", "worker") or "--burst" in words
+    """Whether a command can be run here: a tour, a measurement, a coordinator and most workers take too long."""
+    return words[0] not in ("bench", "coordinator", "demo", "start", "worker") or "--burst" in words
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import re
 from tests.docs.pages import ROOT
 from tests.tidy.tree import SOURCE, files
 
-EVENT = re.compile(r"[\"`]((?:job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)[\"`]")
+EVENT = re.compile(r"[\"`]((?:coordinator|job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)[\"`]")
 CALL = re.compile(
-    r"(?:fields|_log)\([^)]*?\"((?:job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)\"", re.DOTALL
+    r"(?:fields|_log)\([^)]*?\"((?:coordinator|job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)\"", re.DOTALL
 )
 
 

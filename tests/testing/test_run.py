@@ -368,3 +368,21 @@ def test_an_app_worker_runs_in_the_sandbox_too(app: App, jobs: Sandbox) -> None:
     asyncio.run(app.run_worker(burst=True))
     assert job.state() == "scheduled"
     assert jobs.run() == Summary(completed=1)
+
+
+def test_what_does_not_wait_for_a_worker_waits_for_the_run(app: App, jobs: Sandbox) -> None:
+    @app.job(no_worker="fail")
+    async def hasty() -> int:
+        return 7
+
+    @app.job
+    async def first(ctx: Context) -> None:
+        ctx.enqueue(hasty.bind())
+
+    job = hasty.enqueue()
+    flow = app.workflow("flow")
+    flow.step(hasty.bind())
+    flow.enqueue()
+    first.using(delay="1h").enqueue()
+    assert jobs.run() == Summary(completed=4)
+    assert job.result(timeout=0) == 7

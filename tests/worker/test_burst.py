@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
 
-from penstock import App, ConfigError, Context, Fixed, State, StoreGone
+from penstock import App, ConfigError, Context, Fixed, Retention, State, StoreGone
+from penstock.store.params import ClaimJobs, LeadStore, ListDead, ListJobs, RegisterWorker
+from penstock.worker.settings import STALE_HEARTBEATS
 from tests.worker.running import burst
+
+EXPIRED = ListJobs(states=frozenset({State.EXPIRED}))
 
 
 def test_burst_runs_what_is_due_with_its_retries_and_leaves_the_rest(app: App) -> None:
@@ -134,3 +139,64 @@ def test_a_worker_whose_store_is_gone_says_so_whatever_the_number_of_lines(app: 
     removes_the_store.enqueue()
     with pytest.raises(StoreGone):
         burst(app)
+
+
+# The duties of a leader, by a worker that is there for a moment
+
+
+def test_burst_ends_what_waited_for_too_long_and_what_it_sets_free_runs_in_the_same_run(app: App) -> None:
+    @app.job
+    async def work() -> None: ...
+
+    flow = app.workflow("flow", on_failure="continue")
+    first = flow.step(work.using(ttl=0.01, capability="none").bind(), name="strange")
+    flow.step(work.bind(), after=first, name="next")
+    handle = flow.enqueue()
+    while not app.store.list_jobs(EXPIRED).wait():
+        time.sleep(0.005)
+    burst(app)
+    assert handle.read().steps[1].jobs == {State.COMPLETED: 1}
+    assert app.store.list_dead(ListDead()).wait().total == 1
+
+
+def test_burst_removes_what_retention_no_longer_keeps(app: App) -> None:
+    @app.job
+    async def work() -> None: ...
+
+    job = work.enqueue()
+    burst(app)
+    assert job.state() is State.COMPLETED
+    burst(app, retention=Retention(completed=1e-6))
+    assert app.store.read_job(job.id).wait() is None
+
+
+def test_burst_leaves_the_duties_to_whoever_leads(app: App) -> None:
+    @app.job
+    async def work() -> None: ...
+
+    other = app.store.register_worker(
+        RegisterWorker(worker_id="other", host="h", pid=1, version="1", slots=1, stale_after=600.0)
+    ).wait()
+    assert app.store.lead_store(LeadStore(other, 600.0)).wait().acting
+    job = work.enqueue()
+    burst(app)
+    burst(app, retention=Retention(completed=1e-6))
+    assert job.state() is State.COMPLETED
+
+
+def test_burst_judges_a_worker_that_was_lost_after_one_heartbeat_of_its_own(app: App) -> None:
+    @app.job(attempts=2, backoff=Fixed(0))
+    async def work(ctx: Context) -> int:
+        return ctx.attempt
+
+    lost = app.store.register_worker(
+        RegisterWorker(worker_id="lost", host="h", pid=1, version="1", slots=1, stale_after=0.001)
+    ).wait()
+    job = work.enqueue()
+    assert app.store.claim_jobs(ClaimJobs(lost, 1)).wait().jobs
+    while app.store.list_workers().wait()[0].silent <= STALE_HEARTBEATS * 0.1:
+        time.sleep(0.005)
+    began = time.monotonic()
+    burst(app, heartbeat_interval=0.1)
+    assert time.monotonic() - began >= 0.1
+    assert job.result(timeout=0) == 2

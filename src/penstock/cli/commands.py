@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 # name: (module, what it defines there, one line for the overview)
 COMMANDS = {
     "worker": ("penstock.cli.worker", "worker", "Run a worker until Ctrl-C or SIGTERM."),
+    "coordinator": ("penstock.cli.coordinator", "coordinator", "Do what one does for all; run no jobs."),
     "start": ("penstock.cli.start", "start", "Run all that exists in one process."),
     "enqueue": ("penstock.cli.enqueue", "enqueue", "Enqueue a job by name and print its id."),
     "spread": ("penstock.cli.spread", "spread", "Stagger many jobs of one type over a period, once in each."),
@@ -27,7 +28,7 @@ COMMANDS = {
     "config": ("penstock.cli.config", "config", "Show every setting and where it came from."),
     "migrate": ("penstock.cli.migrate", "migrate", "Make a store, or bring an old one to this version."),
     "health": ("penstock.cli.health", "health", "Say whether the store, its workers and its queues are well."),
-    "doctor": ("penstock.cli.doctor", "doctor", "Say what is wrong with this machine or store, and how to mend it."),
+    "doctor": ("penstock.cli.doctor", "doctor", "Say what is wrong with this machine or store."),
     "bench": ("penstock.cli.bench_command", "bench", "Measure enqueueing, draining and pickup latency."),
     "demo": ("penstock.cli.demo", "demo", "A tour of about thirty seconds that ends by itself."),
 }

@@ -10,6 +10,7 @@ from penstock.store.params import AgeJobs
 class Ageing:
     name = "raise the priority of jobs that have waited for long"
     judges = False
+    makes_work = False
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

@@ -7,10 +7,15 @@ import logging
 import random
 from collections.abc import Callable, Iterable
 
-from penstock.coordinator.duty import Duty
+from penstock.coordinator.duty import Duty, Judge
 from penstock.coordinator.leader import Leader
 from penstock.domain.errors import NotLeader, PenstockError
+from penstock.observe.logs import fields
 from penstock.observe.redaction import told
+
+POLL_SECONDS = 0.05
+JUDGING_SECONDS_MAX = 120.0
+"""For so long at most one that is about to end stays to judge others."""
 
 log = logging.getLogger("penstock.coordinator")
 
@@ -23,6 +28,7 @@ class Coordinator:
     def __init__(self, leader: Leader, duties: Iterable[Duty], trusted: Callable[[], bool]) -> None:
         self._leader = leader
         self._duties = list(duties)
+        self._turns = {id(duty): asyncio.Lock() for duty in self._duties}
         self._trusted = trusted
 
     async def run(self) -> None:
@@ -32,19 +38,64 @@ class Coordinator:
             for duty in self._duties:
                 group.create_task(self._do_regularly(duty))
 
-    async def begin_with(self, name: str) -> None:
-        """Ask for the lead once and, if it is given, do one duty now: for a worker that may end before the duty's turn.
+    async def begin(self) -> None:
+        """Ask for the lead once and, if it is given, do now what makes work: for a worker that may end before the turn
+        of any duty. Whoever leads already is left alone, and does it.
 
-        Whoever leads already is left alone, and does it.
+        Others are not judged yet: see settle().
         """
         await self._leader.ask()
-        term = self._leader.term
-        for duty in self._duties:
-            if duty.name == name and term is not None:
-                await self._do(duty, term)
+        await self._do_now(duty for duty in self._duties if duty.makes_work and not duty.judges)
+
+    async def settle(self) -> None:
+        """All duties once more, by a worker that found nothing to run and leads: there may be something afterwards.
+
+        It has been there for too short a time to judge others: after a sleep of the machine, or while the store was
+        away, all of them look lost. So it waits until it may, and has watched them, but only if there is somebody to
+        judge.
+        """
+        clock = asyncio.get_running_loop()
+        end = clock.time() + JUDGING_SECONDS_MAX
+        while judges := [one for one in self._duties if isinstance(one, Judge) and await self._has_cause(one)]:
+            await self._until_trusted(judges, end)
+            await self._do_now(judges)
+            if clock.time() >= end:
+                break
+            await asyncio.sleep(POLL_SECONDS)  # Those that watch, or look twice, are not done at once.
+        await self._do_now(duty for duty in self._duties if duty.makes_work and not duty.judges)
+
+    async def finish(self) -> None:
+        """What makes no work and can wait until a worker has none."""
+        await self._do_now(duty for duty in self._duties if not duty.makes_work and not duty.judges)
 
     async def resign(self) -> None:
         await self._leader.resign()
+
+    @property
+    def leads(self) -> bool:
+        return self._leader.term is not None
+
+    async def _has_cause(self, duty: Judge) -> bool:
+        if not self.leads:
+            return False
+        try:
+            return await duty.has_cause()
+        except PenstockError as error:
+            log.error("could not %s: %s", duty.name, error)
+            return False
+
+    async def _until_trusted(self, judges: Iterable[Duty], end: float) -> None:
+        if not self._trusted():
+            log.info("before it ends: %s; waiting until this worker has been there for long enough to judge",
+                     ", ".join(duty.name for duty in judges), extra=fields("coordinator.waiting"))  # fmt: skip
+        while self.leads and not self._trusted() and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _do_now(self, duties: Iterable[Duty]) -> None:
+        for duty in duties:
+            term = self._leader.term
+            if term is not None and (self._trusted() or not duty.judges):
+                await self._do(duty, term)
 
     async def _do_regularly(self, duty: Duty) -> None:
         pause: float | None = None
@@ -57,7 +108,8 @@ class Coordinator:
 
     async def _do(self, duty: Duty, term: int) -> float | None:
         try:
-            return await duty.do(term)
+            async with self._turns[id(duty)]:  # One that is about to end does them between their regular turns.
+                return await duty.do(term)
         except NotLeader:
             self._leader.step_down()
         except PenstockError as error:

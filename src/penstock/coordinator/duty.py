@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class Duty(Protocol):
@@ -12,6 +12,8 @@ class Duty(Protocol):
     """What is done, as in "could not … : the error"."""
     judges: bool
     """Whether it judges other workers: one that has only just begun, or was cut off, knows too little of them."""
+    makes_work: bool
+    """Whether something may be there to run afterwards that was not there before."""
     interval: float
     """Seconds from the end of one time to the next."""
 
@@ -20,4 +22,13 @@ class Duty(Protocol):
 
         Answers after how many seconds it should be done again; None: after the interval, more or less.
         """
+        ...
+
+
+@runtime_checkable
+class Judge(Duty, Protocol):
+    """A duty that judges workers, and can tell beforehand whether it would have anything to do."""
+
+    async def has_cause(self) -> bool:
+        """Whether it would do something now. Changes nothing, so that one may ask who knows too little to judge."""
         ...

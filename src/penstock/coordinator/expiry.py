@@ -10,6 +10,7 @@ from penstock.store.params import ExpireJobs
 class Expiry:
     name = "end jobs that waited for too long"
     judges = False
+    makes_work = True
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

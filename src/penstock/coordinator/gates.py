@@ -10,6 +10,7 @@ from penstock.store.params import TendGates
 class Gates:
     name = "look after limits"
     judges = False
+    makes_work = True
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

@@ -30,6 +30,7 @@ log = logging.getLogger("penstock.coordinator")
 class Probes:
     name = "probe the workers"
     judges = True
+    makes_work = False
 
     def __init__(self, store: Store, settings: CoordinatorSettings, probe: Probe | None = None) -> None:
         self._store = store

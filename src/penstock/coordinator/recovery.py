@@ -9,7 +9,7 @@ from penstock.coordinator.settings import CoordinatorSettings
 from penstock.coordinator.watch import Watch
 from penstock.observe.logs import fields
 from penstock.store.contract import Store
-from penstock.store.params import RecoverJobs
+from penstock.store.params import RecoverJobs, WorkerInfo
 
 PAUSE_SECONDS_MIN = 0.02
 
@@ -19,12 +19,26 @@ log = logging.getLogger("penstock.coordinator")
 class Recovery:
     name = "look for lost workers"
     judges = True
+    makes_work = True
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store
         self._stale_after = settings.stale_after
         self._watch = Watch(settings.stale_after)
         self.interval = settings.recovery_interval
+
+    async def has_cause(self) -> bool:
+        """Looking is watching: whoever is still silent when it is done was watched since then."""
+        workers = await self._store.list_workers()
+        now = asyncio.get_running_loop().time()
+        self._watch.look(workers, now, now)
+        return any(self._is_overdue(worker) for worker in workers)
+
+    def _is_overdue(self, worker: WorkerInfo) -> bool:
+        """Not heard of for too long, or ended with jobs in its hands."""
+        if worker.status in ("active", "draining") or worker.failing:
+            return worker.silent > max(self._stale_after, worker.stale_after)
+        return worker.jobs > 0
 
     async def do(self, term: int) -> float:
         """Answers when to come again: when the next worker would be lost, so that none waits for the interval too."""

@@ -15,6 +15,7 @@ PAUSE_SECONDS = 0.05
 class Pruning:
     name = "remove old jobs"
     judges = False
+    makes_work = False
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

@@ -11,7 +11,7 @@ from penstock.domain.pauses import Pauses
 from penstock.observe.logs import fields
 from penstock.observe.stuck import stuck_lanes, unpaused_lanes, why_stuck
 from penstock.store.contract import Store
-from penstock.store.params import CountWaiting, FailUnroutable, Waiting
+from penstock.store.params import CountWaiting, FailUnroutable, Waiting, WorkerInfo
 
 log = logging.getLogger("penstock.coordinator")
 
@@ -28,6 +28,7 @@ class Lane(NamedTuple):
 class Routing:
     name = "look for jobs that no worker can run"
     judges = True
+    makes_work = True
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store
@@ -36,12 +37,21 @@ class Routing:
         self._seen: dict[Lane, bool] = {}
         """Lanes without a worker at the last look, and whether that was said."""
 
-    async def do(self, term: int) -> None:
+    async def has_cause(self) -> bool:
+        stuck, _ = await self._look()
+        types = await self._store.read_types() if stuck else {}
+        return any(self._fails(lane, types) for lane in stuck)
+
+    async def _look(self) -> tuple[dict[Lane, Waiting], list[WorkerInfo]]:
+        """The lanes that none of the workers that claim takes from, and those workers."""
         pauses = Pauses(await self._store.list_pauses())
         waiting = unpaused_lanes(await self._store.count_waiting(CountWaiting()), pauses)
         # Also who is overdue: if it is gone it is lost soon, and after a step of the clock everybody looks so.
-        takers = [one for one in await self._store.list_workers() if one.status == "active"]
-        stuck = {_lane(one): one for one in stuck_lanes(waiting, takers)}
+        takers = [one for one in await self._store.list_workers() if one.status == "active" and not one.coordinates]
+        return {_lane(one): one for one in stuck_lanes(waiting, takers)}, takers
+
+    async def do(self, term: int) -> None:
+        stuck, takers = await self._look()
         for lane in [lane for lane in self._seen if lane not in stuck]:
             self._resolve(lane)
         types = await self._store.read_types() if stuck else {}

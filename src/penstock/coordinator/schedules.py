@@ -70,6 +70,7 @@ class Missed(NamedTuple):
 class Schedules:
     name = "fire schedules"
     judges = False
+    makes_work = True
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

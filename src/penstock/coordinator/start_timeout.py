@@ -5,10 +5,14 @@ from __future__ import annotations
 import logging
 
 from penstock.coordinator.settings import CoordinatorSettings
+from penstock.domain.clock import MICROSECONDS, to_us
 from penstock.domain.duration import format_duration
+from penstock.domain.job import State
 from penstock.observe.logs import fields
 from penstock.store.contract import Store
-from penstock.store.params import GiveBackJobs
+from penstock.store.params import GiveBackJobs, ListJobs
+
+LOOKED_AT = 1000
 
 log = logging.getLogger("penstock.coordinator")
 
@@ -16,11 +20,19 @@ log = logging.getLogger("penstock.coordinator")
 class StartTimeout:
     name = "look for jobs that were claimed and not begun"
     judges = True
+    makes_work = True
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store
         self._seconds = settings.start_timeout
         self.interval = settings.start_check_interval
+
+    async def has_cause(self) -> bool:
+        claimed = await self._store.list_jobs(ListJobs(states=frozenset({State.CLAIMED}), limit=LOOKED_AT))
+        if not claimed:
+            return False
+        before = await self._store.read_clock() - int(self._seconds * MICROSECONDS)
+        return any(job.claimed_at is not None and to_us(job.claimed_at, "claimed_at") <= before for job in claimed)
 
     async def do(self, term: int) -> None:
         params = GiveBackJobs(self._seconds, term)

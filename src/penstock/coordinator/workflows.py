@@ -12,6 +12,7 @@ PAGE = 1000
 class Workflows:
     name = "look after workflows"
     judges = False
+    makes_work = True
 
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store

@@ -108,7 +108,7 @@ def check_clock(store_us: int, machine_us: int, newest_us: int) -> Finding:
 
 
 def check_workers(workers: Sequence[WorkerInfo]) -> Iterator[Finding]:
-    live = [worker for worker in workers if worker.live]
+    live = [worker for worker in workers if worker.live and not worker.coordinates]
     if live:
         slots, jobs = sum(worker.slots for worker in live), sum(worker.jobs for worker in live)
         yield Finding(
@@ -116,11 +116,12 @@ def check_workers(workers: Sequence[WorkerInfo]) -> Iterator[Finding]:
         )
     else:
         yield Finding("workers", "warning", "no worker is alive: what is enqueued waits", START_ONE)
+    led = any(worker.live for worker in workers)  # A coordinator takes jobs back too.
     stale = [worker for worker in workers if worker.stale]
     if stale:
         yield Finding(
             "workers", "warning", f"silent for longer than three heartbeats: {_names(stale)}",
-            "another worker takes their jobs back within seconds" if live else f"to get their jobs back, {START_ONE}",
+            "another worker takes their jobs back within seconds" if led else f"to get their jobs back, {START_ONE}",
         )  # fmt: skip
     yield from _check_probed(workers)
     lost = [worker for worker in workers if worker.status == "lost" and worker.silent < LOST_SECONDS]

@@ -18,6 +18,7 @@ from penstock.domain.workflows import WorkflowState
 from penstock.store import params as p
 
 WORKERS_LISTED = 1000
+EXPIRED_REASON = "waited in the queue for longer than its time-to-live"
 
 _error = msgspec.json.Decoder(ErrorInfo).decode
 _progress = msgspec.json.Decoder(Progress).decode
@@ -66,9 +67,13 @@ class JobColumns(NamedTuple):
     most: int = 0
     period: int | None = None
     ordered: bool = False
+    expires_at: int | None = None
+    """When it ends unless it is begun: of one that waits for its first attempt, and has a time-to-live."""
 
 
 def make_job(row: JobColumns, now: int) -> Job:
+    if row.expires_at is not None and row.expires_at <= now and row.outcome is None and row.token is None:
+        row = _expired(row)
     return Job(
         id=row.id,
         type=row.type,
@@ -99,6 +104,13 @@ def make_job(row: JobColumns, now: int) -> Job:
         retried_from=row.retried_from,
         retried_as=row.retried_as,
         cancel_requested=bool(row.cancel),
+    )
+
+
+def _expired(row: JobColumns) -> JobColumns:
+    """As it will be once somebody has moved it: its time is over, also while nobody is there to do that."""
+    return row._replace(
+        outcome=StateCode.EXPIRED, finished_at=row.expires_at, reason=EXPIRED_REASON, decided_by="ttl", gate=None
     )
 
 

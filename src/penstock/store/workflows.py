@@ -144,6 +144,11 @@ def note_ended(ended: Sequence[Ended]) -> Steps[None]:
         yield from _advance(workflow, ended=[step])
 
 
+def note_dead(ids: Sequence[str]) -> Steps[None]:
+    """Jobs have ended as they were enqueued: no worker can run them."""
+    yield from note_ended([Ended(id_, StateCode.DEAD) for id_ in ids])
+
+
 def _advance(workflow: str, begin: Iterable[int] = (), ended: Iterable[int] = (), strict: bool = False) -> Steps[None]:
     """Begin steps, and those that come after steps that have ended. One without jobs ends as it begins."""
     beginning, ending = deque(begin), deque(ended)

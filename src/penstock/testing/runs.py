@@ -19,7 +19,6 @@ from penstock.testing.watched import WatchedStore, in_handler
 
 ATTEMPTS_MAX = 1000
 INLINE_DEPTH_MAX = 20
-NEVER_SECONDS = 366 * 86400.0
 
 
 class EndlessRun(PenstockError):
@@ -85,10 +84,7 @@ class Runs:
             "types": types,
             "concurrency": concurrency,
             "capabilities": self._capabilities(),
-            # Leaps of time would make live workers look lost, and ended jobs old.
-            "recovery_interval": NEVER_SECONDS,
-            "prune_interval": NEVER_SECONDS,
-            "schedule_interval": NEVER_SECONDS,
+            "coordinates": False,  # Leaps of time would make live workers look lost, and ended jobs old.
             "health": "off",
         }
         worker = self._app._worker({}, settings, cast(Store, drain))

@@ -16,11 +16,13 @@ from penstock.store.params import (
     ChangeSchedules,
     Enqueued,
     EnqueueJobs,
+    EnqueueWorkflow,
     FinishJobs,
     HeartbeatWorker,
     NewJob,
     RegisterWorker,
 )
+from penstock.testing.patient import patient_changes, patient_enqueue, patient_finish, patient_workflow
 from penstock.testing.record import EnqueuedJob, record
 
 PATIENCE_SECONDS = 5.0
@@ -52,7 +54,7 @@ class WatchedStore:
     # Enqueues
 
     def enqueue_jobs(self, params: EnqueueJobs) -> EnqueueCall:
-        return EnqueueCall(self, self._store, params)
+        return EnqueueCall(self, self._store, patient_enqueue(params))
 
     def note(self, params: EnqueueJobs, stored: Sequence[Enqueued]) -> bool:
         """Record what was really stored. True if it is there now; in a transaction it is there after the commit."""
@@ -63,7 +65,7 @@ class WatchedStore:
         return joined is None and bool(records)
 
     def change_schedules(self, params: ChangeSchedules) -> ChangeCall:
-        return ChangeCall(self, self._store, params)
+        return ChangeCall(self, self._store, patient_changes(params))
 
     def note_fired(self, job: NewJob, found: Job | None) -> bool:
         """Record a job of a schedule. False if it was not stored, because another holds its unique key."""
@@ -95,7 +97,11 @@ class WatchedStore:
         if joined and self.inline is not None:
             await self.inline.arun_inline()
 
+    def enqueue_workflow(self, params: EnqueueWorkflow) -> Any:
+        return self._store.enqueue_workflow(patient_workflow(params))
+
     def finish_jobs(self, params: FinishJobs) -> Any:
+        params = patient_finish(params)
         return self._finish(params) if params.transaction is None else FinishCall(self, self._store, params)
 
     async def _finish(self, params: FinishJobs) -> list[int]:

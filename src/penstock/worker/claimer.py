@@ -47,6 +47,10 @@ class Together:
         for executor in self._executors:
             await executor.idle.wait()
 
+    def begin(self) -> None:
+        """All look again, whatever they found before."""
+        self._dry.clear()
+
     def note_dry(self, executor: Executor, taken: int) -> None:
         """This line found nothing, by a claim that began with nothing running, after so many jobs were taken in all."""
         self._dry[id(executor)] = taken

@@ -74,7 +74,7 @@ class Crew:
             )
             for line in lines
         ]
-        together = Together(self._executors)
+        self._together = together = Together(self._executors)
         limits = limits_of(registry, [name for line in lines for name in line.types])
         self._budget = Budget(settings.resources, limits, self._executors)
         self.claimers = [
@@ -102,6 +102,7 @@ class Crew:
 
     async def claim(self) -> None:
         """Claim until cancelled; in burst mode, until no line finds anything and nothing runs."""
+        self._together.begin()
         loops = [asyncio.ensure_future(claimer.run()) for claimer in self.claimers]
         try:
             await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
@@ -144,6 +145,11 @@ class Crew:
     def jam(self) -> str | None:
         """Why one of the lines takes no more jobs, if so."""
         return next((jam for executor in self._executors if (jam := executor.jam) is not None), None)
+
+    @property
+    def taken(self) -> int:
+        """How many jobs were claimed so far."""
+        return self._together.taken
 
     @property
     def active(self) -> int:

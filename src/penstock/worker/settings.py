@@ -61,6 +61,8 @@ class WorkerSettings:
     log_payloads: bool = False
     burst: bool = False
     history: History = "default"
+    coordinates: bool = True
+    """Whether it asks for the lead, and does the duties for all while it has it."""
     recovery_interval: float = _duties.recovery_interval
     start_timeout: float = _duties.start_timeout
     start_check_interval: float = _duties.start_check_interval

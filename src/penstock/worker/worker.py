@@ -16,7 +16,6 @@ from penstock.client import Client
 from penstock.coordinator.coordinator import Coordinator
 from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.leader import Leader
-from penstock.coordinator.schedules import Schedules
 from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, PenstockError, StoreError, WorkerRefused
@@ -291,7 +290,7 @@ class Worker:
             finishing,
             self._guard(reporter.run()),
             self._guard(self._listen(listener, crew)),
-            self._guard(self._coordinator.run()),
+            *([self._guard(self._coordinator.run())] if settings.coordinates else []),
             self._guard(self._neighbours.run()),
             self._guard(watch_memory(settings.max_memory, self._recycle)),
         ]
@@ -306,9 +305,19 @@ class Worker:
             await asyncio.shield(self._drain(claiming, crew, heartbeat))
 
     async def _claim(self, crew: Crew) -> None:
-        if self._settings.burst:  # It will not be here when the leader's duties have their turn.
-            await self._coordinator.begin_with(Schedules.name)
+        if not self._settings.burst:
+            await crew.claim()
+            return
+        # It will not be here when the leader's duties have their turn.
+        if self._settings.coordinates:
+            await self._coordinator.begin()
         await crew.claim()
+        taken = -1
+        while self._coordinator.leads and taken != crew.taken:
+            taken = crew.taken
+            await self._coordinator.settle()
+            await crew.claim()
+        await self._coordinator.finish()
 
     def _guard(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A part of the worker that must not end by an error unnoticed."""

@@ -83,7 +83,9 @@ def _show(found: list[WorkerInfo], ended: int, address: str) -> None:
     hidden = f"; {ended:,} that ended before: --all" if ended else ""
     if found:
         made = fitted_table([_row(worker) for worker in found], SPARE)
-        show(made, f"{plural(len(found), 'worker')} in {address}{hidden}")
+        others = [worker for worker in found if worker.coordinates]
+        beside = f" and {plural(len(others), 'coordinator')}" if others else ""
+        show(made, f"{plural(len(found) - len(others), 'worker')}{beside} in {address}{hidden}")
     else:
         show(f"no worker runs on {address}; start one: penstock worker MODULE:APP{hidden}")
 
@@ -98,10 +100,10 @@ def _row(worker: WorkerInfo) -> dict[str, Text]:
         "status": _status(worker),
         "host": text(worker.host),
         "pid": text(worker.pid),
-        "slots": text(worker.slots),
+        "slots": text("-" if worker.coordinates else worker.slots),
         "running": text(worker.jobs),
-        "types": _names(worker.types),
-        "queues": _names(worker.queues),
+        "types": text("(coordinator)") if worker.coordinates else _names(worker.types),
+        "queues": text("-") if worker.coordinates else _names(worker.queues),
         "capabilities": _names(worker.capabilities),
         "resources": _resources(worker),
         "heard of": text(ago(worker.silent)),

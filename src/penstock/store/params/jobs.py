@@ -13,6 +13,7 @@ from penstock.domain.options import (
     DEFAULT_POLICY,
     NO_RESOURCES,
     Concurrency,
+    NoWorker,
     Options,
     RateLimit,
     Resources,
@@ -45,6 +46,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     rate_limit: RateLimit | None = None
     limit: Concurrency | None = None
     parent: str | None = None
+    no_worker: NoWorker = "wait"
 
     @property
     def unique_key(self) -> str | None:
@@ -84,6 +86,7 @@ def job_spec(type: str, options: Options, parent: str | None = None) -> JobSpec:
         rate_limit=options.rate_limit,
         limit=options.limit,
         parent=parent,
+        no_worker=options.no_worker,
     )
 
 
@@ -101,10 +104,14 @@ class EnqueueJobs(msgspec.Struct, frozen=True):
 
 
 class Enqueued(msgspec.Struct, frozen=True, gc=False):
-    """`id` is the given one, or that of the job that already holds the unique key (then `created` is False)."""
+    """`id` is the given one, or that of the job that already holds the unique key (then `created` is False).
+
+    `dead` says that it ended at once, since no live worker can run it.
+    """
 
     id: str
     created: bool
+    dead: bool = False
 
 
 class ClaimJobs(msgspec.Struct, frozen=True):

@@ -104,6 +104,11 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     used: Resources = NO_RESOURCES
 
     @property
+    def coordinates(self) -> bool:
+        """Whether it only does the duties for all: it takes no type at all."""
+        return self.types == ()
+
+    @property
     def live(self) -> bool:
         """Whether it can be counted on: it runs or drains, and was heard of in time."""
         return self.status in ("active", "draining") and self.silent <= self.stale_after

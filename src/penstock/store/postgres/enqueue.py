@@ -13,6 +13,8 @@ from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.store.params import Enqueued, JobSpec, NewJob, WholeKey
 from penstock.store.postgres.gates import encode_gates, line_up_steps, park_steps
 from penstock.store.postgres.steps import Steps, run
+from penstock.store.postgres.unroutable import Hasty, end_new
+from penstock.store.unroutable import marked
 
 BIGINT_MAX = 2**63 - 1
 KEYED_AT_ONCE = 10_000
@@ -42,14 +44,20 @@ def enqueue_steps(
     gated = [job for job in jobs if job.gates]
     parked = (yield from park_steps(gated, own, strict)) if gated else {}
     runs: list[tuple[list[NewJob], set[str] | None]] = []
+    hasty: list[Hasty] = []
     for (spec, old_id), alike in _parts(_runs(jobs, held, retried_from)):
-        runs.append((alike, (yield from _insert(spec, alike, old_id, wake, parked))))
-    if not held and all(new is None for _, new in runs):
+        new = yield from _insert(spec, alike, old_id, wake, parked)
+        runs.append((alike, new))
+        if spec.no_worker == "fail":
+            hasty.append((spec, [job.id for job in alike if new is None or job.id in new]))
+    if not held and not hasty and all(new is None for _, new in runs):
         yield from line_up_steps(gated)
         return [Enqueued(job.id, True) for job in jobs]
     stored = {id_ for alike, new in runs for id_ in ({job.id for job in alike} if new is None else new)}
     yield from line_up_steps([job for job in gated if job.id in stored])
-    return _answers(jobs, held, stored)
+    dead = (yield from end_new(hasty)) if hasty else None
+    answers = _answers(jobs, held, stored)
+    return marked(answers, dead) if dead else answers
 
 
 def enqueue_whole_steps(jobs: Sequence[NewJob], whole: WholeKey, own: bool = True) -> Steps[list[Enqueued]]:
@@ -73,6 +81,8 @@ def is_plain(jobs: Sequence[NewJob]) -> bool:
     """Whether storing them is one statement: they share a spec, and there is no key to hold and no gate to pass."""
     spec = jobs[0].spec if jobs else None
     if spec is None or spec.unique is not None or spec.limit is not None or spec.rate_limit is not None:
+        return False
+    if spec.no_worker == "fail":
         return False
     return all((job.spec is spec or job.spec == spec) and not job.gates for job in jobs)
 

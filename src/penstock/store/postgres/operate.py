@@ -18,6 +18,7 @@ from penstock.domain.job import Event, State, StateCode, next_state
 from penstock.domain.options import Tenant
 from penstock.store import params as p, workflows
 from penstock.store.planned import missing
+from penstock.store.postgres.claim import expire_all
 from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.gates import read_limits, wake_steps
@@ -47,13 +48,16 @@ def cancel_job(cancel: p.CancelJob) -> Steps[p.Cancelled]:
     """A claim, a finish or a recovery may move the job between looking and acting: then it is looked for again."""
     if not is_id(cancel.id):
         raise unknown_job(cancel.id)
-    for _ in range(CANCEL_ROUNDS_MAX):
+    for look in range(CANCEL_ROUNDS_MAX):
         found = yield from run("find_job", id=cancel.id)
         if not found:
             raise (yield from carry_out(missing(cancel.id)))
-        [(outcome, token, lane, due_at, gate, gates)] = found
+        [(outcome, token, lane, due_at, gate, gates, overdue)] = found
         if outcome is not None:
             return p.Cancelled(named_state(outcome), named_state(outcome))
+        if overdue and token is None and look == 0:  # It reads as expired, and is not cancelled any more.
+            yield from expire_all()
+            continue
         if token is not None:
             done = yield from _ask_to_stop(token)
         else:

@@ -35,6 +35,7 @@ WAITING_FEW = 10_000
 
 _ORG = JobColumns._fields.index("tenant")
 _NOW = "penstock.moment(%(now)s::bigint)"
+_IN_TIME = f"(it.expires_at IS NULL OR it.expires_at > {_NOW})"
 # Where the ids of jobs in some states are; {where} narrows them down. Scalar subqueries stay lookups by key: a join
 # could become one that reads whole tables before the first job is found.
 _ANY_STATE = "SELECT job.id FROM penstock.job WHERE {where}"
@@ -42,8 +43,12 @@ _PENDING_AMONG_MANY = f"""SELECT job.id FROM penstock.job
     WHERE job.due_at <= {_NOW} AND {{where}}
         AND (SELECT lease.token FROM penstock.lease WHERE lease.id = job.id) IS NULL
         AND (SELECT parked.gate FROM penstock.parked WHERE parked.id = job.id) IS NULL
+        AND (
+            SELECT waiting.expires_at FROM penstock.waiting
+            WHERE waiting.lane = job.lane AND waiting.due_at = job.due_at AND waiting.id = job.id
+        ) <= {_NOW} IS NOT TRUE
         AND (SELECT outcome.state FROM penstock.outcome WHERE outcome.id = job.id) IS NULL"""
-_PENDING_AMONG_FEW = f"SELECT it.id FROM penstock.waiting AS it WHERE it.due_at <= {_NOW} AND {{where}}"
+_PENDING_AMONG_FEW = f"SELECT it.id FROM penstock.waiting AS it WHERE it.due_at <= {_NOW} AND {_IN_TIME} AND {{where}}"
 _SCHEDULED = f"""SELECT it.id FROM penstock.lane
     CROSS JOIN LATERAL (
         SELECT waiting.id FROM penstock.waiting WHERE waiting.lane = lane.lane AND waiting.due_at > {_NOW}
@@ -51,7 +56,12 @@ _SCHEDULED = f"""SELECT it.id FROM penstock.lane
     WHERE {{where}}"""
 _CLAIMED = "SELECT it.id FROM penstock.lease AS it WHERE it.started_at IS NULL AND {where}"
 _RUNNING = "SELECT it.id FROM penstock.lease AS it WHERE it.started_at IS NOT NULL AND {where}"
-_BLOCKED = "SELECT it.id FROM penstock.parked AS it WHERE {where}"
+_BLOCKED = f"SELECT it.id FROM penstock.parked AS it WHERE {_IN_TIME} AND {{where}}"
+# Whose time is over, and that nobody has moved yet.
+_OVERDUE = (
+    f"SELECT it.id FROM penstock.waiting AS it WHERE it.expires_at <= {_NOW} AND {{where}}",
+    f"SELECT it.id FROM penstock.parked AS it WHERE it.expires_at <= {_NOW} AND {{where}}",
+)
 _ENDED = "SELECT it.id FROM penstock.outcome AS it WHERE it.state = ANY (%(ended)s::smallint[]) AND {where}"
 _BY_STATE = {State.SCHEDULED: _SCHEDULED, State.BLOCKED: _BLOCKED, State.CLAIMED: _CLAIMED, State.RUNNING: _RUNNING}
 _OF_JOB = {
@@ -106,6 +116,8 @@ def _sources(states: frozenset[State], few_wait: bool) -> Iterator[str]:
     yield from (_BY_STATE[state] for state in sorted(states) if state in _BY_STATE)
     if states & FINAL:
         yield _ENDED
+    if State.EXPIRED in states:
+        yield from _OVERDUE
 
 
 def _where(source: str, parts: list[str], before: str | None) -> str:

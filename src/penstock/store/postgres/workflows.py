@@ -17,10 +17,22 @@ Cancel = Callable[[p.CancelJob], Steps[p.Cancelled]]
 
 def carry_out(asking: workflows.Steps[T], cancel: Cancel | None = None, own: bool = True) -> Steps[T]:
     """`cancel` is how a single job is cancelled, where that may be asked for; `own` as in enqueue_steps."""
+    dead: list[str] = []
+    answer = yield from _drive(asking, cancel, own, dead)
+    while dead:
+        ended, dead = dead, []
+        yield from _drive(workflows.note_dead(ended), cancel, own, dead)
+    return answer
+
+
+def _drive(asking: workflows.Steps[T], cancel: Cancel | None, own: bool, dead: list[str]) -> Steps[T]:
+    """Those that end as they are enqueued are added to `dead`."""
     try:
         asked = next(asking)
         while True:
             rows = yield from _do(asked, cancel, own)
+            if isinstance(asked, Put):
+                dead.extend(job.id for job in rows if job.dead)
             asked = asking.send(rows)
     except StopIteration as end:
         answer: T = end.value

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.job import ErrorInfo, StateCode
 from penstock.domain.options import PRIORITY_MAX
 from penstock.store import params as p, workflows
 from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.sqlite import gates
 from penstock.store.sqlite.claim import expire_overdue, promote_due
 from penstock.store.sqlite.finish import end_attempts
-from penstock.store.sqlite.lines import leave_line
 from penstock.store.sqlite.tx import Tx, as_json, resource_text
+from penstock.store.sqlite.unroutable import end_waiting
 from penstock.store.sqlite.workflows import carry_out
 
 
@@ -73,12 +72,7 @@ def fail_unroutable(tx: Tx, fail: p.FailUnroutable) -> list[str]:
         resources=resource_text(fail.resources), limit=fail.limit,
     )  # fmt: skip
     if found:
-        seqs = as_json([seq for seq, _ in found])
-        error = as_json(ErrorInfo("NoEligibleWorker", fail.reason))
-        tx.change("fail_waiting_jobs", seqs=seqs, now=tx.now, reason=fail.reason, dead=StateCode.DEAD)
-        tx.change("unready_jobs", seqs=seqs)
-        tx.change("explain_failed_jobs", seqs=seqs, error=error)
-        leave_line(tx, [job_id for _, job_id in found])
+        end_waiting(tx, found, fail.reason)
     return [job_id for _, job_id in found]
 
 

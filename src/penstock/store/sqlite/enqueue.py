@@ -12,6 +12,8 @@ from penstock.store.params import Enqueued, JobSpec, NewJob, WholeKey
 from penstock.store.sqlite.gates import park_new
 from penstock.store.sqlite.lines import line_up
 from penstock.store.sqlite.tx import Tx, as_json
+from penstock.store.sqlite.unroutable import end_new
+from penstock.store.unroutable import marked
 
 STATEMENT_CHARS_MAX = 64 * 1024 * 1024
 LAST_OF_ALL = 2**63 - 1
@@ -54,16 +56,16 @@ def enqueue_jobs(
         if count:
             stored, newest = stored + count, tx.db.last_insert_rowid()
     last_job = newest - stored  # New rows get consecutive numbers.
-    if stored:
-        _point_to_new(tx, runs, last_job, strict)
+    dead = _point_to_new(tx, runs, last_job, strict) if stored else None
     if not held and stored == len(jobs):
-        return [Enqueued(job.id, True) for job in jobs]
+        answers = [Enqueued(job.id, True) for job in jobs]
+        return marked(answers, dead) if dead else answers
     seen = _stored_before(tx, [job for job in jobs if job.id not in held], last_job)
     answers = []
     for job in jobs:
         answers.append(held.get(job.id) or Enqueued(job.id, job.id not in seen))
         seen.add(job.id)
-    return answers
+    return marked(answers, dead) if dead else answers
 
 
 def _rows(run: list[NewJob], held: dict[str, Enqueued]) -> list[tuple[Any, ...]]:
@@ -137,7 +139,8 @@ def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:
     return set(tx.array("stored_before", ids=as_json(ids), last_job=last_job))
 
 
-def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: int, strict: bool) -> None:
+def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: int, strict: bool) -> set[str] | None:
+    """Answers the ids of those that ended at once, if any may have."""
     gated = [job for _, run in runs for job in run if job.gates]
     parked = park_new(tx, gated, last_job, strict) if gated else {}
     if parked:
@@ -156,3 +159,4 @@ def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: in
         if spec.ttl is not None:
             for job in run:
                 tx.change("insert_ttl", id=job.id, ttl=int(spec.ttl * MICROSECONDS), last_job=last_job)
+    return end_new(tx, runs, last_job) if any(spec.no_worker == "fail" for spec, _ in runs) else None

@@ -22,7 +22,7 @@ from penstock.store.rows import (
     refuse_unknown,
     workflow_ages,
 )
-from penstock.store.sqlite.coordinate import check_term
+from penstock.store.sqlite.coordinate import check_term, expire_jobs
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.finish import remove_jobs
 from penstock.store.sqlite.gates import read_limits, wake_gates_of
@@ -37,6 +37,7 @@ _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 def cancel_job(tx: Tx, cancel: p.CancelJob) -> p.Cancelled:
+    expire_jobs(tx, p.ExpireJobs())  # What waited for too long reads as expired, and is not cancelled any more.
     found = tx.run("find_job", id=cancel.id)
     if not found:
         raise carry_out(tx, missing(cancel.id))

@@ -24,18 +24,27 @@ _tenant = msgspec.json.Decoder(Tenant).decode
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
 _NEWEST_FIRST = "job.id DESC"
+# Jobs whose time-to-live is over and that nobody has moved yet. Usually there are none: a leader sees to that.
+_OVERDUE = (
+    "SELECT late.seq FROM penstock_ttl AS ttl"
+    " JOIN penstock_job AS late ON late.id = ttl.id AND late.due_at = ttl.due_at AND late.attempt = 0"
+    " WHERE ttl.expires_at <= :now"
+    " AND NOT EXISTS (SELECT 1 FROM penstock_lease AS held WHERE held.seq = late.seq)"
+    " AND NOT EXISTS (SELECT 1 FROM penstock_outcome AS ended WHERE ended.seq = late.seq)"
+)
 # Where the jobs of a state are found when there are usually few of them.
 _FEW = {
     State.CLAIMED: "SELECT seq FROM penstock_lease WHERE started_at IS NULL",
     State.RUNNING: "SELECT seq FROM penstock_lease WHERE started_at IS NOT NULL",
     State.SCHEDULED: "SELECT seq FROM penstock_scheduled WHERE due_at > :now",
-    State.BLOCKED: "SELECT seq FROM penstock_parked",
+    State.BLOCKED: f"SELECT seq FROM penstock_parked WHERE seq NOT IN ({_OVERDUE})",
     State.DEAD: "SELECT seq FROM penstock_outcome WHERE state = 2",
     State.CANCELLED: "SELECT seq FROM penstock_outcome WHERE state = 3",
-    State.EXPIRED: "SELECT seq FROM penstock_outcome WHERE state = 4",
+    State.EXPIRED: f"SELECT seq FROM penstock_outcome WHERE state = 4 UNION ALL {_OVERDUE}",
 }
 _MANY = {
-    State.PENDING: "(lease.token IS NULL AND outcome.state IS NULL AND job.due_at <= :now AND parked.gate IS NULL)",
+    State.PENDING: "(lease.token IS NULL AND outcome.state IS NULL AND job.due_at <= :now AND parked.gate IS NULL"
+    f" AND job.seq NOT IN ({_OVERDUE}))",
     State.COMPLETED: "(outcome.state = 1)",
 }
 
@@ -127,10 +136,14 @@ def _job(row: tuple[Any, ...], now: int) -> Job:
 
 def count_jobs(db: apsw.Connection, now: int, params: p.CountJobs) -> list[p.Count]:
     if params == p.ALL_JOBS:
-        rows = [(*row, None, None) for row in fetch(db, sql("count_jobs"), {"now": now})]
+        rows = [(*row, None, None) for row in fetch(db, sql("count_jobs").format(overdue=_OVERDUE), {"now": now})]
     else:
         parts, bindings = _common(params)
-        rows = fetch(db, sql("count_jobs_of").format(where=" AND ".join(parts) or "true"), {**bindings, "now": now})
+        rows = fetch(
+            db,
+            sql("count_jobs_of").format(where=" AND ".join(parts) or "true", overdue=_OVERDUE),
+            {**bindings, "now": now},
+        )
     return counts_of(rows, params)
 
 

@@ -12,7 +12,7 @@ from penstock.store import params as p
 from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, fetch
-from penstock.store.workflows import Ask, Put, Steps, Stop
+from penstock.store.workflows import Ask, Put, Steps, Stop, note_dead
 
 T = TypeVar("T")
 Cancel = Callable[[Tx, p.CancelJob], p.Cancelled]
@@ -20,19 +20,26 @@ Cancel = Callable[[Tx, p.CancelJob], p.Cancelled]
 
 def carry_out(tx: Tx, steps: Steps[T], cancel: Cancel | None = None) -> T:
     """In a write transaction. `cancel` is how a single job is cancelled, where that may be asked for."""
+    dead: list[str] = []
 
     def do(asked: Ask | Put | Stop) -> list[Any]:
         if isinstance(asked, Ask):
             return tx.run(asked.name, **asked.parameters, now=tx.now)
         if isinstance(asked, Put):
-            return list(enqueue_jobs(tx, asked.jobs, strict=asked.strict))
+            stored = enqueue_jobs(tx, asked.jobs, strict=asked.strict)
+            dead.extend(job.id for job in stored if job.dead)
+            return list(stored)
         assert cancel is not None
         try:
             return [cancel(tx, asked.cancel)]
         except UnknownJob:
             return [None]
 
-    return _drive(steps, do)
+    answer = _drive(steps, do)
+    while dead:
+        ended, dead = dead, []
+        _drive(note_dead(ended), do)
+    return answer
 
 
 def look(db: apsw.Connection, now: int, steps: Steps[T]) -> T:

@@ -3,13 +3,23 @@ SELECT *
 FROM (
     SELECT lane.type, lane.queue, found.state, found.code, sum(found.jobs)::bigint
     FROM (
+        -- What waited for too long has expired, also while nobody is there to move it.
         SELECT
-            lane, CASE WHEN due_at <= penstock.moment(%(now)s::bigint) THEN 'pending' ELSE 'scheduled' END AS state,
-            NULL::smallint AS code, count(*) AS jobs
+            lane,
+            CASE
+                WHEN expires_at <= penstock.moment(%(now)s::bigint) THEN NULL
+                WHEN due_at <= penstock.moment(%(now)s::bigint) THEN 'pending'
+                ELSE 'scheduled'
+            END AS state,
+            CASE WHEN expires_at <= penstock.moment(%(now)s::bigint) THEN 4::smallint END AS code, count(*) AS jobs
         FROM penstock.waiting
-        GROUP BY 1, 2
+        GROUP BY 1, 2, 3
         UNION ALL
-        SELECT lane, 'blocked', NULL, count(*) FROM penstock.parked GROUP BY 1
+        SELECT
+            lane, CASE WHEN expires_at <= penstock.moment(%(now)s::bigint) THEN NULL ELSE 'blocked' END,
+            CASE WHEN expires_at <= penstock.moment(%(now)s::bigint) THEN 4::smallint END, count(*)
+        FROM penstock.parked
+        GROUP BY 1, 2, 3
         UNION ALL
         SELECT job.lane, CASE WHEN lease.started_at IS NULL THEN 'claimed' ELSE 'running' END, NULL, count(*)
         FROM penstock.lease

@@ -7,16 +7,23 @@ FROM (
         CASE
             WHEN outcome.state IS NOT NULL THEN NULL
             WHEN lease.token IS NOT NULL THEN CASE WHEN lease.started_at IS NULL THEN 'claimed' ELSE 'running' END
+            WHEN coalesce(waiting.expires_at, parked.expires_at) <= penstock.moment(%(now)s::bigint) THEN NULL
             WHEN parked.gate IS NOT NULL THEN 'blocked'
             WHEN job.due_at > penstock.moment(%(now)s::bigint) THEN 'scheduled'
             ELSE 'pending'
         END AS state,
-        outcome.state AS code, count(*), job.org, lane.capability
+        CASE
+            WHEN outcome.state IS NOT NULL OR lease.token IS NOT NULL THEN outcome.state
+            WHEN coalesce(waiting.expires_at, parked.expires_at) <= penstock.moment(%(now)s::bigint) THEN 4::smallint
+        END AS code,
+        count(*), job.org, lane.capability
     FROM penstock.job
     JOIN penstock.lane ON lane.lane = job.lane
     LEFT JOIN penstock.lease ON lease.id = job.id
     LEFT JOIN penstock.outcome ON outcome.id = job.id
     LEFT JOIN penstock.parked ON parked.id = job.id
+    LEFT JOIN penstock.waiting
+        ON waiting.lane = job.lane AND waiting.due_at = job.due_at AND waiting.id = job.id
     WHERE {where}
     GROUP BY lane.type, lane.queue, 3, 4, job.org, lane.capability
     UNION ALL

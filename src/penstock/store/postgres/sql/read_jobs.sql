@@ -12,12 +12,15 @@ LEFT JOIN LATERAL (
         outcome.result, job.error, outcome.reason, outcome.decided_by, job.parent::text, job.retried_from::text,
         outcome.retried_as::text, coalesce(lease.cancel, false), outcome.state, lease.token,
         job.gates, gate.name, coalesce(gate.most, 0), gate.period, coalesce(gate.ordered, false),
+        coalesce(waiting.expires_at, parked.expires_at),
         job.workspace, penstock.moment(%(now)s::bigint)
     FROM penstock.job
     JOIN penstock.lane ON lane.lane = job.lane
     LEFT JOIN penstock.lease ON lease.id = job.id
     LEFT JOIN penstock.outcome ON outcome.id = job.id
     LEFT JOIN penstock.parked ON parked.id = job.id
+    LEFT JOIN penstock.waiting
+        ON waiting.lane = job.lane AND waiting.due_at = job.due_at AND waiting.id = job.id
     LEFT JOIN penstock.gate ON gate.gate = parked.gate
     LEFT JOIN penstock.worker ON worker.session = coalesce(outcome.session, lease.session)
     WHERE job.id = page.id

@@ -1,4 +1,5 @@
--- What workflows have planned comes by its specs, which say the type and the queue.
+-- What workflows have planned comes by its specs, which say the type and the queue. What is overdue, by a text of
+-- read.py, has expired, wherever it is still counted.
 SELECT lane.type, lane.queue, found.state, sum(found.jobs)
 FROM (
     SELECT lane, 'pending' AS state, count(*) AS jobs FROM penstock_ready GROUP BY lane
@@ -19,9 +20,17 @@ FROM (
     FROM penstock_outcome AS outcome
     JOIN penstock_job AS job ON job.seq = outcome.seq
     GROUP BY 1, 2
+    UNION ALL
+    SELECT job.lane, told.value ->> 0, sum(told.value ->> 1)
+    FROM penstock_job AS job
+    LEFT JOIN penstock_parked AS parked ON parked.seq = job.seq
+    JOIN json_each(json_array(json_array(4, 1), json_array(iif(parked.seq IS NULL, 'pending', 'blocked'), -1))) AS told
+    WHERE job.seq IN ({overdue})
+    GROUP BY 1, 2
 ) AS found
 JOIN penstock_lane AS lane ON lane.lane = found.lane
 GROUP BY 1, 2, 3
+HAVING sum(found.jobs) > 0
 UNION ALL
 SELECT step.specs -> planned.spec, NULL, 'planned', planned.jobs
 FROM (

@@ -1,10 +1,11 @@
--- Like count_jobs, for the jobs of some tenants or tags: every job is looked at. {where} is filled in by read.py from
--- fixed texts. Of what workflows have planned come all, by their specs.
+-- Like count_jobs, for the jobs of some tenants or tags: every job is looked at. {where} and what is overdue are filled
+-- in by read.py from fixed texts. Of what workflows have planned come all, by their specs.
 SELECT
     lane.type, lane.queue,
     CASE
         WHEN outcome.state IS NOT NULL THEN outcome.state
         WHEN lease.token IS NOT NULL THEN iif(lease.started_at IS NULL, 'claimed', 'running')
+        WHEN job.seq IN ({overdue}) THEN 4
         WHEN parked.gate IS NOT NULL THEN 'blocked'
         ELSE iif(job.due_at > :now, 'scheduled', 'pending')
     END AS state,

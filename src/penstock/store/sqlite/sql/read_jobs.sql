@@ -7,7 +7,13 @@ SELECT
     outcome.finished_at, worker.id, worker.heartbeat_at, coalesce(outcome.progress, lease.progress), outcome.result,
     job.error, outcome.reason, outcome.decided_by, job.parent, job.retried_from, outcome.retried_as,
     coalesce(lease.cancel, 0), outcome.state, lease.token, job.gates, gate.name, gate.most, gate.period,
-    gate.ordered
+    gate.ordered,
+    -- Found by what the policy says: the row is kept by moment, and is another one's if the job was returned since.
+    (
+        SELECT ttl.expires_at FROM penstock_ttl AS ttl
+        WHERE ttl.expires_at = job.due_at + CAST((job.policy ->> 'l') * 1e6 AS INTEGER) AND ttl.id = job.id
+            AND ttl.due_at = job.due_at AND job.attempt = 0
+    )
 FROM penstock_job AS job
 LEFT JOIN penstock_lane AS lane ON lane.lane = job.lane
 LEFT JOIN penstock_lease AS lease ON lease.seq = job.seq

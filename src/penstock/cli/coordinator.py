@@ -1,0 +1,95 @@
+"""`penstock coordinator`: the duties that one process does for all, without running jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli import flags
+from penstock.cli.guard import discard_stdout, guarded
+from penstock.cli.options import ConfigFile, StoreUrl
+from penstock.domain.errors import ConfigError
+
+if TYPE_CHECKING:
+    from penstock.app import App
+    from penstock.config.load import Config
+
+
+@guarded
+def coordinator(
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="[MODULE:APP]", help="Where the App is, such as tasks:app.", show_default=False),
+    ] = None,
+    store: StoreUrl = None,
+    worker_id: Annotated[
+        str | None,
+        typer.Option("--id", metavar="ID", help="Its name among the workers.  [default: host, pid and a random part]"),
+    ] = None,
+    heartbeat_interval: flags.HeartbeatInterval = None,
+    log_format: flags.LogFormat = None,
+    log_level: flags.LogLevel = None,
+    config: ConfigFile = None,
+) -> None:
+    """Do what one does for all; run no jobs. Until Ctrl-C or SIGTERM.
+
+    Recovers the jobs of lost workers, ends what waited for too long or what no worker can run, fires schedules and
+    removes old jobs, while no worker or other coordinator leads. Several of them take turns: one leads, the others
+    wait.
+
+    It needs no handlers: the store, by --store or by the config, is enough. With MODULE:APP it also installs the
+    schedules that are declared there, and keeps ended jobs as long as that App says.
+
+    \b
+    penstock coordinator --store postgresql://user@host/database
+    penstock coordinator tasks:app --log-format json
+    """
+    import asyncio
+
+    from penstock.cli.loop import new_event_loop
+    from penstock.config.load import load
+    from penstock.observe import logs
+
+    given = {"worker.heartbeat_interval": heartbeat_interval, "log.format": log_format, "log.level": log_level}
+    settled = load(config, given)
+    app = _app(target, store, settled)
+    app.config = settled = (app.config or settled).with_flags(given)
+    logs.configure(settled["log.level"], settled["log.format"])
+    try:
+        if settled["log.format"] == "text":
+            _banner(app, target)
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(app.run_coordinator(worker_id=worker_id))
+    finally:
+        app.close()
+
+
+def _app(target: str | None, store: str | None, config: Config) -> App:
+    from penstock.app import App
+    from penstock.cli.load import load_app
+    from penstock.cli.storage import found
+    from penstock.store.open import open_store
+
+    if target is None:
+        address = store or config.store()
+        return App(found(open_store(address, create=False), address))
+    if store is not None:
+        raise ConfigError(f"--store: {target} names its own store: leave out one of both")
+    return load_app(target)
+
+
+def _banner(app: App, target: str | None) -> None:
+    from importlib.metadata import version
+
+    lines = [
+        f"penstock {version('penstock')} coordinator",
+        *([f"  app           {target}"] if target else []),
+        f"  store         {app.store.info.address}",
+        *([f"  config        {app.config.file}"] if app.config and app.config.file else []),
+        "  runs no jobs; Ctrl-C stops it",
+    ]
+    try:
+        typer.echo("\n".join(lines))
+    except BrokenPipeError:
+        discard_stdout()

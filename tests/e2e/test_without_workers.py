@@ -1,0 +1,162 @@
+"""What is done for all where no worker runs all the time, with real processes (SPEC A4, A9, A10, R5)."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from penstock import App, JobExpired, JobFailed, State
+from penstock.observe.stuck import takers_among
+from penstock.store.params import DrainWorker, ListDead
+from tests.e2e.processes import Process, Processes, until
+
+BRISK = {"heartbeat_interval": 0.3, "recovery_interval": 0.1, "leader_lease": 0.5}
+
+HASTY = """
+    @app.job(no_worker="fail")
+    async def hasty() -> int:
+        return 7
+"""
+
+GATED = """
+    @app.job(attempts=3, backoff=Fixed(0))
+    async def gated(gate: str) -> int:
+        attempt = penstock.current().attempt
+        say("begun", attempt)
+        while attempt == 1 and not os.path.exists(gate):
+            await asyncio.sleep(0.01)
+        return attempt
+"""
+
+RUN_COORDINATOR = """
+asyncio.run(app.run_coordinator(**settings))
+app.close()
+say("returned")
+"""
+
+COMMAND = """
+os.execv(sys.executable, [sys.executable, "-m", "penstock", "coordinator", "--store", sys.argv[1]])
+"""
+
+
+def kill_a_worker_in_its_job(app: App, processes: Processes, gate: str) -> str:
+    """The id of a job whose worker is dead."""
+    worker = processes.worker(GATED, **BRISK)
+    job = app.enqueue("gated", {"gate": gate})
+    worker.wait_for("begun 1")
+    worker.send(signal.SIGKILL)
+    worker.wait()
+    return job.id
+
+
+def coordinator(processes: Processes, **settings: object) -> Process:
+    started = processes.script(RUN_COORDINATOR, **{**BRISK, **settings})
+    started.wait_for("coordinator ")
+    started.wait_for(" started on ")
+    return started
+
+
+# Nobody at all
+
+
+def test_without_any_worker_a_job_that_does_not_wait_is_dead_at_once(app: App, processes: Processes) -> None:
+    processes.worker(HASTY).stop()
+    job = app.enqueue("hasty")
+    read = job.read()
+    assert (read.state, read.decided_by) == (State.DEAD, "routing")
+    assert read.reason == "no workers available: no worker is running"
+    with pytest.raises(JobFailed, match="NoEligibleWorker"):
+        job.result(timeout=0)
+    assert [letter.id for letter in app.store.list_dead(ListDead()).wait().jobs] == [job.id]
+    processes.worker(HASTY)
+    assert app.enqueue("hasty").result(timeout=30) == 7
+
+
+def test_without_any_worker_a_job_expires_and_whoever_waits_for_it_is_told(app: App) -> None:
+    job = app.enqueue("task", ttl=0.5)
+    assert job.state() is State.PENDING
+    with pytest.raises(JobExpired, match="time-to-live"):
+        job.result(timeout=30)
+    assert (job.state(), job.read().decided_by) == (State.EXPIRED, "ttl")
+
+
+# Burst workers, as cron starts them
+
+
+def burst(processes: Processes, handlers: str, **settings: object) -> Process:
+    """One run to its end."""
+    run = processes.launch(handlers, burst=True, **{**BRISK, **settings})
+    run.wait_for("worker returned")
+    return run
+
+
+def test_burst_workers_recover_the_jobs_of_one_that_was_killed(app: App, processes: Processes, gate: str) -> None:
+    job = app.get(kill_a_worker_in_its_job(app, processes, gate))
+    # Its lead lasts for its lease, and it is lost after three heartbeats: an early run leaves it alone.
+    until(lambda: burst(processes, GATED) and job.state() is State.COMPLETED, "a later run has run it again")
+    assert job.result(timeout=0) == 2
+    assert {worker.status for worker in app.store.list_workers().wait()} == {"lost", "inactive"}
+
+
+def test_a_burst_worker_moves_what_has_expired(app: App, processes: Processes) -> None:
+    job = app.enqueue("strange", ttl=0.01)
+    until(lambda: job.state() is State.EXPIRED, "its time is over")
+    burst(processes, GATED)
+    assert [letter.id for letter in app.store.list_dead(ListDead()).wait().jobs] == [job.id]
+
+
+def test_a_burst_worker_with_nobody_to_judge_does_not_wait_for_its_heartbeat(app: App, processes: Processes) -> None:
+    run = burst(processes, GATED, heartbeat_interval=3600.0, leader_lease=3600.0)
+    assert run.wait() == 0
+    assert burst(processes, GATED, leader_lease=3600.0).wait() == 0  # The first has given up its lead.
+
+
+# A coordinator, which runs no jobs
+
+
+def test_a_coordinator_recovers_and_expires(app: App, processes: Processes, gate: str) -> None:
+    lost = app.get(kill_a_worker_in_its_job(app, processes, gate))
+    late = app.enqueue("strange", ttl=0.01)
+    running = coordinator(processes)
+    running.wait_for("recovered 1 jobs of lost workers")
+    until(lambda: [one.id for one in app.store.list_dead(ListDead()).wait().jobs] == [late.id], "it has expired")
+    assert lost.state() is State.PENDING
+    processes.worker(GATED, **BRISK)
+    assert lost.result(timeout=30) == 2
+    running.stop()
+
+
+def test_a_coordinator_is_no_worker(app: App, processes: Processes) -> None:
+    processes.worker(HASTY).stop()
+    coordinator(processes)
+    listed = [worker for worker in app.store.list_workers().wait() if worker.live]
+    assert [worker.coordinates for worker in listed] == [True]
+    assert takers_among(listed) == []
+    assert app.enqueue("hasty").read().reason == "no workers available: no worker is running"
+
+
+def test_a_coordinator_that_stops_leaves_the_lead_to_the_next(app: App, processes: Processes) -> None:
+    first = coordinator(processes, leader_lease=3600.0)
+    first.wait_for(" leads, term 1")
+    first.stop()
+    assert first.printed("returned")
+    coordinator(processes, leader_lease=3600.0).wait_for(" leads, term 2")
+    assert sorted(worker.status for worker in app.store.list_workers().wait()) == ["active", "inactive"]
+
+
+def test_the_command_needs_nothing_but_the_store(app: App, processes: Processes) -> None:
+    late = app.enqueue("strange", ttl=0.01)
+    command = processes.script(COMMAND)
+    command.wait_for("runs no jobs")
+    command.wait_for(" leads, term 1")
+    until(lambda: [one.id for one in app.store.list_dead(ListDead()).wait().jobs] == [late.id], "it has expired")
+    command.stop()
+    assert {worker.status for worker in app.store.list_workers().wait()} == {"inactive"}
+
+
+def test_a_coordinator_stops_when_it_is_told_to_drain(app: App, processes: Processes) -> None:
+    running = coordinator(processes, worker_id="keeper")
+    running.wait_for(" leads, term 1")
+    app.store.drain_worker(DrainWorker("keeper", actor="ann")).wait()
+    assert running.wait() == 0
