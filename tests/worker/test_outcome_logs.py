@@ -22,8 +22,8 @@ def events(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def taken_away(app: App, ctx: Context) -> None:
-    """Give the attempt back behind the worker's back, as recovery does. The event loop waits for it: the worker must not
-    hear of it before the handler has ended.
+    """Give the attempt back behind the worker's back, as recovery does. The event loop waits for it: the worker must
+    not hear of it before the handler has ended.
     """
     token = ctx._run.claim.token
     app.store.finish_jobs(FinishJobs(unfinished=[Unfinished(token=token, event=Event.RELEASE)])).wait()
