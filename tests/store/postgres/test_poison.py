@@ -34,7 +34,7 @@ POISONS: dict[str, tuple[str, ...]] = {
     "waiting, under way and ended": (LEASED, ENDED),
     "waiting and parked": (PARKED, WAKE),
     "parked, and under way": ("DELETE FROM waiting WHERE id = '{id}'", PARKED, LEASED, WAKE),
-    "waiting with limits that cannot be read": ("UPDATE job SET gates = 'nonsense' WHERE id = '{id}'",),
+    "waiting with limits that cannot be read": ("UPDATE job SET gates = '[1]' WHERE id = '{id}'",),
 }
 EXPIRED_POISONS: dict[str, tuple[str, ...]] = {
     "waiting and ended": (ENDED,),
