@@ -6,7 +6,7 @@ import inspect
 import os
 import random
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import (
@@ -15,7 +15,6 @@ from typing import (
     Concatenate,
     Never,
     ParamSpec,
-    Protocol,
     Self,
     TypedDict,
     TypeVar,
@@ -35,7 +34,7 @@ from penstock.domain.options import DEFAULTS, make_options
 from penstock.domain.registry import Declaration, Registry, Runner
 from penstock.domain.spread import Mode, make_spread, start_moment
 from penstock.domain.workflows import OnFailure
-from penstock.jobtype import DeclareOptions, EnqueueOptions, JobType
+from penstock.jobtype import Declare, DeclareBatch, DeclareOptions, EnqueueOptions, JobType
 from penstock.observe.redaction import Redact, add_hook
 from penstock.schedules.book import Schedules
 from penstock.schedules.installing import Configured, configured_plans, install
@@ -43,8 +42,7 @@ from penstock.schedules.plan import When, check_schedule_name, make_plan
 from penstock.store.contract import Store, Transaction
 from penstock.store.open import open_store
 from penstock.store.params import History, Plan
-from penstock.worker.batches import Failed
-from penstock.worker.context import BatchContext, Context
+from penstock.worker.context import Context
 from penstock.worker.handler import Handler
 from penstock.worker.settings import Lifespan, WorkerSettings, make_settings, no_lifespan
 from penstock.workflow import Workflow, WorkflowHandle, handle_of, known
@@ -59,44 +57,6 @@ D = TypeVar("D")
 T = TypeVar("T")
 Co = Coroutine[Any, Any, R]
 Redacting = TypeVar("Redacting", bound=Redact)
-
-
-class Declare(Protocol):
-    """What @app.job(...) returns: give it the handler. A class; or async or plain, with or without a Context."""
-
-    @overload
-    def __call__(self, function: type[Handler[D, R]]) -> JobType[[Context, D], Any, [D], R]: ...
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[Context, P], Co[R]]
-    ) -> JobType[Concatenate[Context, P], Co[R], P, R]: ...
-    @overload
-    def __call__(self, function: Callable[P, Co[R]]) -> JobType[P, Co[R], P, R]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[Context, P], R]) -> JobType[Concatenate[Context, P], R, P, R]: ...
-    @overload
-    def __call__(self, function: Callable[P, R]) -> JobType[P, R, P, R]: ...
-
-
-class DeclareBatch(Protocol):
-    """What @app.batch_job(...) returns: give it the handler. Async or plain, with or without a BatchContext."""
-
-    @overload
-    def __call__(
-        self, function: Callable[[BatchContext, list[T]], Co[Sequence[R | Failed]]]
-    ) -> JobType[[BatchContext, list[T]], Co[Sequence[R | Failed]], [T], R]: ...
-    @overload
-    def __call__(
-        self, function: Callable[[list[T]], Co[Sequence[R | Failed]]]
-    ) -> JobType[[list[T]], Co[Sequence[R | Failed]], [T], R]: ...
-    @overload
-    def __call__(
-        self, function: Callable[[BatchContext, list[T]], Sequence[R | Failed]]
-    ) -> JobType[[BatchContext, list[T]], Sequence[R | Failed], [T], R]: ...
-    @overload
-    def __call__(
-        self, function: Callable[[list[T]], Sequence[R | Failed]]
-    ) -> JobType[[list[T]], Sequence[R | Failed], [T], R]: ...
 
 
 class AppSettings(TypedDict, total=False):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from datetime import datetime
-from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from penstock.chain import Calls, TakesNothing, TakesResult, calls_with_result, check_function
 from penstock.client import Client, JobCall, JobHandle, enqueue_options
@@ -13,11 +13,17 @@ from penstock.domain.duration import Duration
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import Backoff, Concurrency, NoWorker, Options, RateLimit, Resources, Tenant, Unique
 from penstock.domain.registry import Declaration, FollowUp
+from penstock.worker.batches import Failed
+from penstock.worker.context import BatchContext, Context
+from penstock.worker.handler import Handler
 
 C = ParamSpec("C")
 P = ParamSpec("P")
 X = TypeVar("X")
 R = TypeVar("R")
+D = TypeVar("D")
+T = TypeVar("T")
+Co = Coroutine[Any, Any, R]
 
 
 class TypeOptions(TypedDict, total=False):
@@ -161,3 +167,41 @@ class JobType(Generic[C, X, P, R]):
         SQLAlchemy.
         """
         return Using(self._client, self.declaration, enqueue_options(self.declaration.options, dict(options)), conn)
+
+
+class Declare(Protocol):
+    """What @app.job(...) returns: give it the handler. A class; or async or plain, with or without a Context."""
+
+    @overload
+    def __call__(self, function: type[Handler[D, R]]) -> JobType[[Context, D], Any, [D], R]: ...
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[Context, P], Co[R]]
+    ) -> JobType[Concatenate[Context, P], Co[R], P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, Co[R]]) -> JobType[P, Co[R], P, R]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], R]) -> JobType[Concatenate[Context, P], R, P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R]) -> JobType[P, R, P, R]: ...
+
+
+class DeclareBatch(Protocol):
+    """What @app.batch_job(...) returns: give it the handler. Async or plain, with or without a BatchContext."""
+
+    @overload
+    def __call__(
+        self, function: Callable[[BatchContext, list[T]], Co[Sequence[R | Failed]]]
+    ) -> JobType[[BatchContext, list[T]], Co[Sequence[R | Failed]], [T], R]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[list[T]], Co[Sequence[R | Failed]]]
+    ) -> JobType[[list[T]], Co[Sequence[R | Failed]], [T], R]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[BatchContext, list[T]], Sequence[R | Failed]]
+    ) -> JobType[[BatchContext, list[T]], Sequence[R | Failed], [T], R]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[list[T]], Sequence[R | Failed]]
+    ) -> JobType[[list[T]], Sequence[R | Failed], [T], R]: ...

@@ -19,7 +19,6 @@ from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, PenstockError, StoreError, WorkerRefused
-from penstock.domain.gates import whole_of
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
 from penstock.observe.redaction import log_error, told
@@ -36,7 +35,7 @@ from penstock.worker.health import Pulse
 from penstock.worker.heartbeat import Heartbeat
 from penstock.worker.identity import own_identity
 from penstock.worker.leaks import cancel_leaked_tasks, marked
-from penstock.worker.line import lines_of
+from penstock.worker.line import check_limited_types, lines_of, served_types
 from penstock.worker.memory import watch_memory
 from penstock.worker.neighbours import Neighbours
 from penstock.worker.outage import FATAL, Patience
@@ -95,8 +94,8 @@ class Worker:
         self._lifespan = lifespan
         self._parts = parts
         self._prepare = prepare
-        self._types = _served_types(registry, settings)
-        _check_limited_types(registry, settings)
+        self._types = served_types(registry, settings)
+        check_limited_types(registry, settings)
         self.lines = lines_of(registry, settings, self._types)
         self._place = place
         processes = [name for line in self.lines if line.processes for name in line.types]
@@ -476,28 +475,3 @@ class Worker:
             await asyncio.wait_for(finisher.flush(), FLUSH_SECONDS)
         except TimeoutError:
             log.error("%d outcomes could not be stored before stopping; those jobs will run again", finisher.waiting)
-
-
-def _served_types(registry: Registry, settings: WorkerSettings) -> tuple[str, ...]:
-    """The names of jobs that this worker may claim: never one without a handler."""
-    known = registry.names()
-    if not known:
-        raise ConfigError("this app declares no jobs, so a worker would have nothing to do: declare one with @app.job")
-    if settings.types is None:
-        return known
-    missing = [name for name in settings.types if name not in known]
-    if missing:
-        raise ConfigError(f"no handler is declared for: {', '.join(missing)}; declared are: {', '.join(sorted(known))}")
-    return settings.types
-
-
-def _check_limited_types(registry: Registry, settings: WorkerSettings) -> None:
-    """A limit for a type that is not here may be for another program on this store: the limits are those of all."""
-    wholes = {whole_of(limit.key) for limit in settings.limits or ()}
-    for name in sorted(name for kind, name in wholes if kind == "type"):
-        declared = registry.find(name)
-        if declared is None:
-            known = ", ".join(sorted(one.name for one in registry))
-            log.warning("the config limits type:%s, which this app does not have; its types are: %s", name, known)
-        elif declared.name != name:
-            raise ConfigError(f"the config limits type:{name}, an old name: write type:{declared.name}")
