@@ -174,8 +174,8 @@ class Executor:
 
     @property
     def room_left(self) -> int:
-        """How many more jobs it makes sense to claim before this process is replaced."""
-        return self._quota.left - len(self.buffer)
+        """How many more jobs it makes sense to claim: before this process is replaced, or while it can begin any."""
+        return self._quota.left - len(self.buffer) if self.jam is None else 0
 
     # What crashed before: see isolation.py
 
