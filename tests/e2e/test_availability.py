@@ -108,7 +108,7 @@ def test_what_waits_too_long_expires_while_all_are_busy(app: App, processes: Pro
     job = app.enqueue("long", {"gate": gate}, ttl=0.2)
     until(lambda: job.state() is State.EXPIRED, "the job has expired")
     assert job.read().decided_by == "ttl"
-    assert [letter.id for letter in app.store.list_dead(ListDead()).wait().jobs] == [job.id]
+    until(lambda: [letter.id for letter in app.store.list_dead(ListDead()).wait().jobs] == [job.id], "it is listed")
 
 
 # Who leads
