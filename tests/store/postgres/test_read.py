@@ -107,7 +107,7 @@ def test_what_is_no_id_is_no_job_and_no_page() -> None:
         for odd in ("", "nonsense", job_id.upper(), f"{{{job_id}}}"):
             assert (world.find(odd), world.events(odd)) == (None, [])
             assert world.dead(ids=(odd,)).total == 0
-        with pytest.raises(ConfigError, match="ids are UUIDs"):
+        with pytest.raises(ConfigError, match="is not a job id"):
             world.list_ids(before="nonsense")
 
 

@@ -53,7 +53,13 @@ def test_every_name_has_a_file() -> None:
 
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_every_statement_fits_the_schema(store: SqliteStore, name: str) -> None:
-    text = sql(name).replace("{where}", "true").replace("{order}", "job.id").replace("{token}", "NULL")
+    text = (
+        sql(name)
+        .replace("{where}", "true")
+        .replace("{order}", "job.id")
+        .replace("{token}", "NULL")
+        .replace("{overdue}", "SELECT 1")
+    )
     bindings = dict.fromkeys(re.findall(r":(\w+)", text))
     with store.transaction() as tx:
         assert tx.execute(f"EXPLAIN {text}", bindings)
