@@ -47,7 +47,7 @@ def test_every_command_is_offered(shell: Shell) -> None:
         (["jobs", "l"], ["list"]),
         (["doctor", "--st"], ["--strict", "--store"]),
         (["dead", "list", "--err"], ["--error"]),
-        (["counts", "--by", ""], ["state", "type", "queue", "tenant"]),
+        (["counts", "--by", ""], ["state", "type", "queue", "capability", "tenant"]),
         (["jobs", "list", "--state", ""], STATES),
         (["jobs", "list", "--state", "pending,ca"], ["pending,cancelled"]),
         (["jobs", "list", "--state", "dead,dea"], []),

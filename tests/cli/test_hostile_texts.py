@@ -54,6 +54,7 @@ COMMANDS = [
     "jobs show DEAD", "jobs show UNIQUE", "jobs show LATER", "jobs show HOSTILE", "jobs watch DEAD",
     "jobs watch UNIQUE", "jobs cancel DEAD", "jobs cancel LATER --yes", "jobs tree DEAD",
     "counts", "counts --by tenant", "counts --by type", "counts --by queue", "counts --tenant HOSTILE",
+    "counts --by capability",
     "dead list", "dead show DEAD", "dead list --error HOSTILE", "dead retry DEAD", "dead retry --tenant HOSTILE",
     "dead retry DEAD --yes", "dead purge --tenant HOSTILE --dry-run", "dead purge --type HOSTILE --yes",
     "workflows list", "workflows show FLOW", "workflows show HOSTILE", "workflows retry FLOW",
@@ -63,7 +64,8 @@ COMMANDS = [
     "workers resize HOSTILE 4", "recover", "health", "doctor", "doctor --deep", "enqueue HOSTILE {}",
     "enqueue echo HOSTILE", "spread HOSTILE --type echo", "migrate", "migrate --dry-run", "migrate --grants HOSTILE",
     "config", "config HOSTILE", "config store", "worker HOSTILE", "worker tasks:HOSTILE", "start HOSTILE",
-    "bench HOSTILE", "demo HOSTILE", "HOSTILE", "--HOSTILE", "counts HOSTILE", "counts --by HOSTILE",
+    "bench HOSTILE", "coordinator HOSTILE", "coordinator --store HOSTILE",
+    "demo HOSTILE", "HOSTILE", "--HOSTILE", "counts HOSTILE", "counts --by HOSTILE",
     "counts --store HOSTILE", "counts --config HOSTILE",
 ]  # fmt: skip
 

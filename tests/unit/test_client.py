@@ -261,7 +261,8 @@ def test_patience_has_an_end(app: App) -> None:
 
 def test_a_result_is_awaited_while_it_is_made(app: App, world: World) -> None:
     handle = app.enqueue("mail", {})
-    claim = world.claim_one(world.register())
+    session = world.register()
+    claim = world.claim_one(session)
     waiting = threading.Event()
     results: list[Any] = []
 
@@ -280,7 +281,7 @@ def test_a_result_is_awaited_while_it_is_made(app: App, world: World) -> None:
         second = await app.aenqueue("mail", {})
         task = asyncio.create_task(second.aresult(timeout=30))
         await asyncio.sleep(0)
-        claims = await asyncio.to_thread(world.claim, 1)
+        claims = await asyncio.to_thread(world.claim, session)
         await asyncio.to_thread(world.complete, *claims, result='"again"')
         return await task
 

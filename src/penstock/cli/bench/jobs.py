@@ -48,4 +48,5 @@ class BenchApp:
     def apart(self) -> JobCall[Any]:
         """A call of the process job, which only the worker's own module declares."""
         payload = dict(zip(("to", "subject", "body"), ARGUMENTS, strict=True))
+        self.app.client.know(APART)
         return self.app.client.call_by_name(APART, payload, {}, {})
