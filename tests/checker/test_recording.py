@@ -43,7 +43,7 @@ from tests.worker.fakes import Answer
 
 PASSED_ON = {
     "transaction", "atransaction", "read_signals", "list_workers", "read_types", "read_limits", "listen",
-    "read_job", "list_jobs", "count_jobs", "count_waiting", "read_history", "version", "list_pauses",
+    "read_job", "list_jobs", "count_jobs", "count_queues", "count_waiting", "read_history", "version", "list_pauses",
     "count_open", "drain_worker", "resize_worker", "list_dead", "address", "info", "read_clock",
     "read_schedules", "due_schedules", "check_store", "migration_status", "migration_sql", "migrate", "close",
     "read_workflow", "list_workflows", "read_results",

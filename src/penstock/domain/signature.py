@@ -136,7 +136,8 @@ def _decoded(decoder: msgspec.json.Decoder[Any], text: str) -> Any:
     try:
         return decoder.decode(text)
     except Exception as error:  # The types' own code runs here (validators, __post_init__) and may raise anything.
-        raise PayloadError(f"the payload does not fit the handler's parameters: {error}") from None
+        why = str(error) or type(error).__name__
+        raise PayloadError(f"the payload does not fit the handler's parameters: {why}") from None
 
 
 def signature_of(function: Callable[..., Any], skip_first: bool) -> Signature:

@@ -47,22 +47,25 @@ class Runs:
         self._attempts: list[Attempt] = []
         self._budget = Budget(0)
         self._depth = 0
+        self._expired = 0
+        """How many had expired when the last run was over."""
         self.strict_inline = True
 
     async def run(self, strict: bool, until_us: int | None, limit: int, concurrency: int) -> Summary:
-        first, expired = len(self._attempts), await self._count(State.EXPIRED)
+        first, before = len(self._attempts), self._expired
         budget = self._budget = Budget(limit)
         await self._work(Drain(self._store, self._clock, self._attempts, budget, until_us), concurrency)
         if budget.spent:
             raise EndlessRun(_endless(budget, limit))
         ended, dead = await self._ends(self._attempts[first:])
+        self._expired = await self._count(State.EXPIRED)
         if strict and dead:
             _raise_failed(dead)
         return Summary(
             completed=ended.count(State.COMPLETED),
             dead=ended.count(State.DEAD),
             cancelled=ended.count(State.CANCELLED),
-            expired=await self._count(State.EXPIRED) - expired,
+            expired=self._expired - before,
             retries=sum(attempt.state is State.SCHEDULED for attempt in self._attempts[first:]),
             waiting=await self._count(State.PENDING, State.SCHEDULED, State.BLOCKED),
         )

@@ -24,7 +24,7 @@ HELD_SECONDS = 10.0
 TURN_SECONDS = 0.05
 """So long after an isolated attempt has ended, process handlers may take its child first."""
 ENDS_WEIGHED = 8
-BACK_SECONDS = (1.0, 60.0)
+BACK_SECONDS = (1.0, 10.0)
 """For how long it is given back: at least, and at most."""
 
 log = logging.getLogger("penstock.worker")

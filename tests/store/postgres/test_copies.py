@@ -124,6 +124,25 @@ def test_claims_walk_over_the_jobs_of_an_open_transaction_once_at_most(
         assert blocks_of_a_claim(runner, session) < BLOCKS_MAX
 
 
+def test_later_jobs_of_an_open_transaction_are_not_walked_over_either(world: RivalWorld, session: int) -> None:
+    """They are of the type that is claimed, and come after all that is due."""
+    later = world.add(delay=600.0)
+    with world.rival() as writer, world.connect() as conn:
+        runner = Runner(world, conn)
+        for _ in range(MANY // 10_000):
+            jobs = [world.new_job(delay=300.0) for _ in range(10_000)]
+            world.store.enqueue_jobs(p.EnqueueJobs(jobs, writer)).wait()
+        for _ in range(3):
+            new = world.add()
+            assert [job.id for job in runner.run(claim_steps(p.ClaimJobs(session, 10))).jobs] == [new]
+        world.add()
+        assert blocks_of_a_claim(runner, session) < BLOCKS_MAX
+        writer.rollback()
+        runner.run(claim_steps(p.ClaimJobs(session, 10)))
+        world.clock.advance(600.0)
+        assert [job.id for job in runner.run(claim_steps(p.ClaimJobs(session, 10))).jobs] == [later]
+
+
 def test_restored_jobs_are_not_walked_over_by_claims_of_others(world: RivalWorld, session: int) -> None:
     for _ in range(MANY // 10_000):
         world.add_many(10_000, delay=3600.0)

@@ -95,6 +95,16 @@ def test_claims_get_past_rows_that_contradict_each_other(
     assert faults(world) == []
 
 
+def test_what_had_ended_before_keeps_its_outcome_and_holds_up_no_other(world: RivalWorld, session: int) -> None:
+    bad = poison(world, session, (ENDED,))
+    good = world.add()
+    claims = world.claim(session)
+    assert {claim.id for claim in claims} == {bad, good}
+    world.complete(*claims)
+    assert (world.state(bad), world.state(good)) == (State.EXPIRED, State.COMPLETED)
+    assert faults(world) == []
+
+
 def test_claims_of_a_worker_get_past_them_too(world: RivalWorld, session: int, told: Callable[[], str]) -> None:
     bad = poison(world, session, (LEASED,))
     good = world.add()

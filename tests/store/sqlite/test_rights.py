@@ -81,7 +81,7 @@ def mask() -> Iterator[Callable[[int], Any]]:
     os.umask(before)
 
 
-@pytest.mark.parametrize("bits", [0o000, 0o002, 0o022, 0o077])
+@pytest.mark.parametrize("bits", [0o000, 0o002, 0o022, 0o077, 0o277, 0o777])
 def test_a_new_store_is_its_owners_alone(
     make_store: MakeStore, path: Path, mask: Callable[[int], Any], bits: int
 ) -> None:

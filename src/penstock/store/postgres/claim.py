@@ -202,6 +202,7 @@ def _claim(
     active, left_out = _nearest(seen, eligible)
     beyond = min((lane for lane in (left_out, until) if lane is not None), key=seen.place, default=None)
     positions = [seen.first[lane] for lane in active]
+    horizon = seen.horizon
     [answer] = yield from soundly(
         "claim_jobs" if len(active) > 1 or beyond is not None else "claim_one_lane",
         session=session,
@@ -217,6 +218,7 @@ def _claim(
         known=len(seen.lanes),
         orders=seen.orders,
         place=seen.where,
+        horizon=horizon,
         expired=seen.expired_upto,
         flood=FLOOD,
         fair=AVOID_US,
@@ -246,7 +248,7 @@ def _claim(
     for lane, due, id_ in zip(new or (), new_dues or (), new_ids or (), strict=True):
         seen.first[lane] = min((due, id_), seen.first.get(lane, (due, id_)))
     for lane, due, id_ in zip(lanes or (), dues or (), ids or (), strict=True):
-        seen.go_on(lane, due, id_)
+        seen.go_on(lane, due, id_, horizon)
     yield from _expire(seen, overdue, now)
     firsts = [seen.first[lane][0] for lane in eligible if lane in seen.first]
     learnt = bool(new) or [seen.first.get(lane) for lane in active] != positions

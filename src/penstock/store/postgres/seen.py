@@ -25,6 +25,9 @@ from penstock.store.turns import Kind, kind_of
 HEADS_AGAIN_SECONDS = 60.0
 HEADS_SHARE_MAX = 0.01
 LANES_MIN = 8
+HORIZON_US = 60 * MICROSECONDS
+NO_HORIZON = 2**63 - 1
+FIRST_ID = "00000000-0000-0000-0000-000000000000"
 
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
@@ -127,12 +130,21 @@ class Seen:
         plain = [number for number in lanes if number not in scarce]
         return Eligible(len(self.lanes), list(lanes), plain, list(scarce), alike, counted)
 
-    def go_on(self, lane: int, due: int | None, id_: str) -> None:
-        """Remember where a lane goes on; nothing is left in one without a moment."""
-        if due is None:
+    @property
+    def horizon(self) -> int:
+        """Up to when to look for where a lane goes on. An open transaction may have put any number of jobs behind that:
+        each claim would walk over them. A minute or two; whole ones, so that the same is found twice in a row.
+        """
+        return (self.now // HORIZON_US + 2) * HORIZON_US if self.open else NO_HORIZON
+
+    def go_on(self, lane: int, due: int | None, id_: str, horizon: int = NO_HORIZON) -> None:
+        """Remember where a lane goes on. Without a moment nothing is left in it, as far as the horizon."""
+        if due is not None:
+            self.first[lane] = (due, id_)
+        elif horizon == NO_HORIZON:
             self.first.pop(lane, None)
         else:
-            self.first[lane] = (due, id_)
+            self.first[lane] = (horizon, FIRST_ID)
 
     def place(self, lane: int) -> tuple[int, int, str]:
         """Where the first job of a lane stands in the order."""

@@ -25,7 +25,9 @@ def make_private(path: str) -> None:
     with _making:
         if not os.path.lexists(path):
             try:
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
+                file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE)
+                os.fchmod(file, PRIVATE)  # The umask may have taken away what its owner needs.
+                os.close(file)
             except OSError:
                 pass  # SQLite says better what is wrong here, or another process was first.
 

@@ -6,6 +6,7 @@ A connection of another copy of the SQLite library on the same file would drop o
 from __future__ import annotations
 
 import threading
+import time
 from _thread import start_new_thread
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -20,6 +21,8 @@ from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.tx import Tx
 from penstock.store.sqlite.writer import Block, inside, is_inside
+
+ENDING_SECONDS = 0.2
 
 
 class SqliteTransaction:
@@ -140,6 +143,7 @@ def _guard(opened: _Open) -> Iterator[None]:
     try:
         yield
     finally:
+        opened.is_open = False
         if opened.gate:
             start_new_thread(opened.give_up, ())
 
@@ -177,6 +181,9 @@ class TransactionBlock:
 
 
 def _refuse_nesting(path: str) -> None:
+    ends = time.monotonic() + ENDING_SECONDS
+    while is_inside(path) and time.monotonic() < ends:  # One that was interrupted may be about to end in a thread.
+        time.sleep(0.001)
     if is_inside(path):
         raise UsageError("transaction() inside transaction(): SQLite has one writer; use the transaction that is open")
 

@@ -160,7 +160,7 @@ held AS (
     SELECT token, id, attempt, %(session)s::bigint, moment.us FROM taken CROSS JOIN moment WHERE attempt IS NOT NULL
 ),
 -- Where each lane goes on: its first row that was not taken here, so that none is ever passed by, not even one that
--- another claim has locked and may give back.
+-- another claim has locked and may give back. Up to the horizon: what somebody has not committed may be due later.
 next AS MATERIALIZED (
     SELECT quota.lane, row.due_at, row.id
     FROM quota
@@ -169,6 +169,7 @@ next AS MATERIALIZED (
         FROM (
             SELECT due_at, id FROM penstock.waiting
             WHERE waiting.lane = quota.lane AND (waiting.due_at, waiting.id) >= (quota.due_at, quota.id)
+                AND waiting.due_at <= %(horizon)s::bigint
             ORDER BY due_at, id
             LIMIT 1 + quota.jobs
         ) AS seen
@@ -183,6 +184,7 @@ next AS MATERIALIZED (
     LEFT JOIN LATERAL (
         SELECT due_at, id FROM penstock.waiting
         WHERE waiting.lane = want.lane AND (waiting.due_at, waiting.id) >= (want.due_at, want.id)
+            AND waiting.due_at <= %(horizon)s::bigint
         ORDER BY due_at, id
         LIMIT 1
     ) AS row ON true

@@ -46,6 +46,7 @@ ended AS (
         CASE WHEN done.cancel THEN 'operator' ELSE 'worker' END, %(keep)s::integer
     FROM done CROSS JOIN moment
     WHERE done.cancel OR NOT %(remove)s::boolean
+    ON CONFLICT (id) DO NOTHING -- One that has an outcome already has ended, whoever made it wait again.
 )
 SELECT
     CASE WHEN count(*) < cardinality(%(tokens)s::bigint[]) THEN coalesce(array_agg(token), '{}') END,
