@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import subprocess
 import tempfile
 import uuid
 from collections.abc import Callable
@@ -10,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import apsw
+
 from penstock.domain.clock import Clock
 from penstock.store.contract import Store
 from penstock.store.open import open_store
-from tests.postgres.binaries import VERSIONS, Version
+from tests.postgres.binaries import VERSIONS, Version, programs
 from tests.postgres.schemas import schemas
 from tests.postgres.server import shared
 
@@ -34,6 +37,8 @@ class Engine:
     drop: Callable[[str], None] = lambda address: None
     clean: Callable[[Path], str] | None = None
     narrow: str = ""
+    save: Callable[[str, Path], Callable[[], None]] = lambda address, folder: lambda: None
+    """Makes a backup with the engine's own means. What it answers restores it, whoever uses the store."""
     examples: int = 150
     """How many walks against the model are worth their time."""
 
@@ -61,8 +66,22 @@ def postgresql(version: Version) -> Engine:
         schemas(version).give_back(schema)
         schemas(version).run("DROP TABLE IF EXISTS orders")
 
+    def save(address: str, folder: Path) -> Callable[[], None]:
+        """In one transaction, as the page of this engine says."""
+        (schema,) = parse_qs(urlsplit(address).query)["schema"]
+        dump, whole = folder / "dump.sql", folder / "restore.sql"
+        url = shared(version).url()
+        subprocess.run([programs(version) / "pg_dump", "-n", schema, "-f", dump, url], check=True)
+        whole.write_text(f"SET client_min_messages = warning; DROP SCHEMA {schema} CASCADE;\n{dump.read_text()}")
+
+        def restore() -> None:
+            tool = [programs(version) / "psql", "-1", "-q", "-v", "ON_ERROR_STOP=1", "-f", whole, url]
+            subprocess.run(tool, check=True, stdout=subprocess.DEVNULL)
+
+        return restore
+
     examples = 50 if version == max(VERSIONS) else 25
-    return Engine(f"postgresql-{version}", "postgresql", fresh, drop, clean, narrow="&pool=1", examples=examples)
+    return Engine(f"postgresql-{version}", "postgresql", fresh, drop, clean, "&pool=1", save, examples)
 
 
 def sqlite() -> Engine:
@@ -83,7 +102,22 @@ def sqlite() -> Engine:
     def fresh(folder: Path) -> str:
         return f"sqlite:///{folder}/{FILE}"
 
-    return Engine("sqlite", "sqlite", fresh, clean=clean)
+    def save(address: str, folder: Path) -> Callable[[], None]:
+        copy(folder / FILE, folder / "backup.db")
+        return lambda: copy(folder / "backup.db", folder / FILE)
+
+    return Engine("sqlite", "sqlite", fresh, clean=clean, save=save)
+
+
+def copy(source: Path, target: Path) -> None:
+    """All of one SQLite database into another, also when others use it."""
+    one, other = apsw.Connection(str(source)), apsw.Connection(str(target))
+    try:
+        with other.backup("main", one, "main") as copying:
+            copying.step()
+    finally:
+        one.close()
+        other.close()
 
 
 ENGINES = [sqlite(), *map(postgresql, VERSIONS)]

@@ -150,3 +150,19 @@ def test_a_leader_that_resigns_leaves_the_lead_free_at_once(scene: Scene) -> Non
     first.die()
     assert scene.leader().free_in == 0.0
     assert not scene.leader().acting
+
+
+@pytest.mark.parametrize("seconds", [5.0, 7.3, 9.9])
+def test_when_the_leader_resigns_another_takes_over_within_about_a_second(scene: Scene, seconds: float) -> None:
+    """Wherever in its lease it does."""
+    first = Process(scene, "first")
+    scene.pass_time(5)
+    second = Process(scene, "second")
+    scene.pass_time(seconds)
+    resigning = first.loop.create_task(first.leader.resign())
+    scene.pass_time(0.01)
+    first.die()
+    assert resigning.done()
+    assert (first.leader.term, second.leader.term) == (None, None)
+    scene.pass_time(1.2)
+    assert second.leader.term == 2

@@ -1,7 +1,8 @@
 """Who leads.
 
 Every worker asks for the lead; the store gives it to one, for a lease that its holder renews three times as often as
-it must. Each new holder has a larger term. The others ask again when the lease of the one they know of is over.
+it must. Each new holder has a larger term. The others look once a second, or when the lease of the one they know of is
+over: one that stops in order gives the lead up before that.
 
     follower ──the lead is free──▶ leader ──renewed in time──▶ leader
         ▲                             │
@@ -29,7 +30,8 @@ from penstock.store.params import Leadership, LeadStore
 
 RENEWALS = 3
 """How often a lease is renewed within its time."""
-PAUSE_SECONDS_MIN = 0.05
+PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.05, 1.0
+"""Between two looks of one that does not lead: a lead that was given up is taken by the next look."""
 
 log = logging.getLogger("penstock.coordinator")
 
@@ -67,8 +69,8 @@ class Leader:
         self._note(found, asked)
         if found.acting:
             return self._lease / RENEWALS
-        # A little later than all at once; at the latest when the one that leads would have to be heard of again.
-        return max(PAUSE_SECONDS_MIN, min(found.free_in, self._lease)) * (1 + 0.1 * random.random())
+        # Not all at once.
+        return max(PAUSE_SECONDS_MIN, min(found.free_in, self._lease, PAUSE_SECONDS_MAX)) * (1 + 0.1 * random.random())
 
     def _note(self, found: Leadership, asked: float) -> None:
         if not found.acting:

@@ -10,17 +10,17 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import apsw
 import pytest
 
-from penstock.domain.errors import NotAStore, PenstockError, StoreGone, StoreVersionError, WorkerRefused
+from penstock.domain.errors import NotAStore, StoreGone, StoreVersionError
 from penstock.domain.job import State
 from penstock.store.params import EnqueueJobs
 from penstock.store.sqlite import check, connection
 from penstock.store.sqlite.statements import migrations
 from penstock.store.sqlite.store import SqliteStore
 from tests.contract.clock import FakeClock
-from tests.contract.world import NOT_STORABLE_AT, World
+from tests.contract.engines import copy
+from tests.contract.world import World
 from tests.store.sqlite.conftest import MakeStore, integrity
 from tests.store.sqlite.test_migrations import change
 
@@ -31,17 +31,6 @@ OpenWorld = Callable[[], World]
 def open_world(make_store: MakeStore) -> OpenWorld:
     clock = FakeClock()
     return lambda: World(make_store(clock=clock), clock)
-
-
-def copy(source: Path, target: Path) -> None:
-    """All of one database into another, also when others use it."""
-    one, other = apsw.Connection(str(source)), apsw.Connection(str(target))
-    try:
-        with other.backup("main", one, "main") as copying:
-            copying.step()
-    finally:
-        one.close()
-        other.close()
 
 
 @pytest.fixture
@@ -173,48 +162,6 @@ def test_tokens_grow_within_a_claim_and_from_claim_to_claim(open_world: OpenWorl
         tokens += [claim.token for claim in world.claim(session, 5)]
     assert len(tokens) == 30
     assert tokens == sorted(set(tokens))
-
-
-def test_no_session_is_given_twice_after_a_restore(open_world: OpenWorld, path: Path, backup: Path) -> None:
-    world, other = open_world(), open_world()
-    world.add()
-    copy(path, backup)
-    session = world.register("one")
-    world.clock.advance(5)
-    copy(backup, path)
-    assert other.register("two") != session
-    with pytest.raises(WorkerRefused, match="register again"):
-        world.claim(session)
-    assert not world.heartbeat(session)
-    assert len(world.claim(world.register("one"))) == 1
-
-
-def test_jobs_that_were_running_when_the_backup_was_made_run_again(
-    open_world: OpenWorld, path: Path, backup: Path
-) -> None:
-    """The worker that had them is alive, and long done with them."""
-    world = open_world()
-    session = world.register()
-    job_id = world.add()
-    (claim,) = world.claim(session)
-    world.start(claim)
-    copy(path, backup)
-    world.complete(claim)
-    world.add(type="later")
-    world.clock.advance(10)
-    assert world.heartbeat(session)
-    copy(backup, path)
-    assert world.state(job_id) is State.RUNNING
-    fresh = world.add(type="fresh")
-    with pytest.raises((PenstockError, OverflowError)):
-        world.add(at=NOT_STORABLE_AT)
-    assert not world.heartbeat(session)
-    session = world.register()
-    assert world.heartbeat(session)
-    assert world.heartbeat(session)
-    assert world.recover().jobs == [job_id]
-    world.clock.advance(60)
-    assert [claim.id for claim in world.claim(session)] == [fresh, job_id]
 
 
 # What does not fit

@@ -13,7 +13,7 @@ from penstock.store.postgres.claim import expire_all
 from penstock.store.postgres.enqueue import resource_text
 from penstock.store.postgres.finish import end_attempts
 from penstock.store.postgres.mend import tell_removed
-from penstock.store.postgres.steps import Steps, run, value
+from penstock.store.postgres.steps import Rows, Steps, run, value
 from penstock.store.postgres.workflows import carry_out
 
 
@@ -21,12 +21,19 @@ def lead_steps(lead: p.LeadStore) -> Steps[p.Leadership]:
     if lead.lease is None:
         yield from run("resign", session=lead.session)
     else:
+        # Those that do not lead come often, and only look: a lead that is another's is not touched.
+        found = yield from run("read_leader", session=lead.session)
+        if found and not found[0][4]:
+            return _leadership(lead.session, found)
         yield from run("lead", session=lead.session, lease=int(lead.lease * MICROSECONDS))
-    found = yield from run("read_leader")
+    return _leadership(lead.session, (yield from run("read_leader", session=lead.session)))
+
+
+def _leadership(asking: int, found: Rows) -> p.Leadership:
     if not found:
         return p.Leadership(0, False, None, 0.0)
-    [(term, session, worker_id, left)] = found
-    return p.Leadership(term, session == lead.session and left > 0, worker_id, max(0.0, left / MICROSECONDS))
+    [(term, session, worker_id, left, _)] = found
+    return p.Leadership(term, session == asking and left > 0, worker_id, max(0.0, left / MICROSECONDS))
 
 
 def check_term(term: int | None) -> Steps[None]:

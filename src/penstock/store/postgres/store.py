@@ -79,6 +79,7 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._notifier = Notifier(self._wake)
         self._routes: set[enqueue.Route] = set()
+        self._beats: workers.Beats = {}
         _stores.add(self)
 
     # Carrying out
@@ -212,10 +213,14 @@ class PostgresStore:
     # Workers
 
     def register_worker(self, params: p.RegisterWorker) -> Call[int]:
-        return self._write(lambda: workers.register_steps(params, self._random))
+        return self._write(lambda: workers.register_steps(params, self._beats, self._random))
 
     def heartbeat_worker(self, params: p.HeartbeatWorker) -> Call[p.Heartbeat]:
-        return self._note(lambda: workers.heartbeat_steps(params))
+        def steps() -> Steps[p.Heartbeat]:
+            return workers.heartbeat_steps(params, self._beats)
+
+        # Waits for the disk, unlike other notes: one that a crash of the server undoes would look like a restored past.
+        return self._call(steps, Role.WRITE, alone=True, durable=False, seconds=self._brief)
 
     def read_signals(self, params: p.ReadSignals) -> Call[p.Signals]:
         return self._call(lambda: read.read_signals(params), Role.READ, alone=True, seconds=self._brief)

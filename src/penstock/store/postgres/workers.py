@@ -13,12 +13,14 @@ from penstock.store.endings import already_registered, ending_of_lost
 from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.finish import end_attempts
 from penstock.store.postgres.gates import limit_steps
-from penstock.store.postgres.steps import Steps, run, value
+from penstock.store.postgres.steps import Steps, run
 
 Random = Callable[[], float]
+Beats = dict[int, int]
+"""The moment of the last heartbeat that was stored, by session, for the workers of this process."""
 
 
-def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> Steps[int]:
+def register_steps(worker: p.RegisterWorker, beats: Beats, draw: Random = random.random) -> Steps[int]:
     for session, status, stale in (
         yield from run("find_worker", id=worker.worker_id, stale_after=_us(worker.stale_after))
     ):
@@ -33,7 +35,7 @@ def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> St
     if worker.declared:
         names = sorted(worker.declared)
         yield from run("declare_types", names=names, options=[_json(worker.declared[name]) for name in names])
-    session = yield from value(
+    made = yield from run(
         "insert_worker",
         id=worker.worker_id,
         host=worker.host,
@@ -48,14 +50,23 @@ def register_steps(worker: p.RegisterWorker, draw: Random = random.random) -> St
         health=worker.health,
         process=worker.process,
     )
-    if session is None:
+    if not made:
         raise already_registered(worker.worker_id, "active")
-    found: int = session
+    [(registered, beat)] = made
+    beats[registered] = beat
+    found: int = registered
     return found
 
 
-def heartbeat_steps(beat: p.HeartbeatWorker) -> Steps[p.Heartbeat]:
-    rows = yield from run("heartbeat_worker", session=beat.session, status=beat.status)
+def heartbeat_steps(beat: p.HeartbeatWorker, beats: Beats) -> Steps[p.Heartbeat]:
+    """Each statement by itself: what is answered is stored."""
+    seen = beats.get(beat.session)
+    rows = yield from run("heartbeat_worker", session=beat.session, status=beat.status, seen=seen)
+    if rows:
+        beats[beat.session] = rows[0][0]
+    else:
+        yield from run("lose_worker", session=beat.session)  # If it is there, then as it was in a restored past.
+        beats.pop(beat.session, None)
     return p.Heartbeat(bool(rows))
 
 

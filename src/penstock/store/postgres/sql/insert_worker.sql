@@ -1,11 +1,17 @@
+-- Sessions follow the clock, in seconds: the worker of one that a restored dump has undone may still be there. Two never
+-- come here at once: the tokens were moved before, under a lock that lasts.
 INSERT INTO penstock.worker (
-    id, host, pid, version, status, slots, types, queues, capabilities, resources, started_at, heartbeat_at, stale_after,
-    health, process
+    session, id, host, pid, version, status, slots, types, queues, capabilities, resources, started_at, heartbeat_at,
+    stale_after, health, process
 )
+OVERRIDING SYSTEM VALUE
 VALUES (
+    greatest(
+        penstock.moment(%(now)s::bigint) / 1000000, 1 + (SELECT max(known.session) FROM penstock.worker AS known)
+    ),
     %(id)s::text, %(host)s::text, %(pid)s::integer, %(version)s::text, 'active', %(slots)s::integer, %(types)s::text,
     %(queues)s::text, %(capabilities)s::text, %(resources)s::text, penstock.moment(%(now)s::bigint),
     penstock.moment(%(now)s::bigint), %(stale_after)s::bigint, %(health)s::text, %(process)s::text
 )
 ON CONFLICT (id) WHERE status IN ('active', 'draining') DO NOTHING
-RETURNING session
+RETURNING session, heartbeat_at

@@ -1,3 +1,6 @@
-SELECT leader.term, leader.session, worker.id, leader.until - penstock.moment(%(now)s::bigint)
+-- Who leads, for how long; and whether this worker may take the lead, as far as that depends on the one who has it.
+SELECT leader.term, leader.session, worker.id, leader.until - clock.now,
+    leader.session = %(session)s::bigint OR leader.until <= clock.now OR leader.until > clock.now + leader.lease
 FROM penstock.leader
+CROSS JOIN (SELECT penstock.moment(%(now)s::bigint) AS now) AS clock
 LEFT JOIN penstock.worker ON worker.session = leader.session
