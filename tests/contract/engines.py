@@ -75,8 +75,12 @@ def postgresql(version: Version) -> Engine:
         whole.write_text(f"SET client_min_messages = warning; DROP SCHEMA {schema} CASCADE;\n{dump.read_text()}")
 
         def restore() -> None:
-            tool = [programs(version) / "psql", "-1", "-q", "-v", "ON_ERROR_STOP=1", "-f", whole, url]
-            subprocess.run(tool, check=True, stdout=subprocess.DEVNULL)
+            psql = str(programs(version) / "psql")
+            subprocess.run(
+                [psql, "-1", "-q", "-v", "ON_ERROR_STOP=1", "-f", str(whole), url],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
 
         return restore
 

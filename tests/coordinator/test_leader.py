@@ -160,9 +160,6 @@ def test_when_the_leader_resigns_another_takes_over_within_about_a_second(scene:
     second = Process(scene, "second")
     scene.pass_time(seconds)
     resigning = first.loop.create_task(first.leader.resign())
-    scene.pass_time(0.01)
-    first.die()
+    scene.pass_time(1.2)  # The one that resigned goes on for a while, as a worker does that has something to end.
     assert resigning.done()
-    assert (first.leader.term, second.leader.term) == (None, None)
-    scene.pass_time(1.2)
-    assert second.leader.term == 2
+    assert (first.leader.term, second.leader.term) == (None, 2)

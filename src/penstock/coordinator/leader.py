@@ -37,7 +37,7 @@ log = logging.getLogger("penstock.coordinator")
 
 
 class Leader:
-    """Asks for the lead as long as it runs. `term` is that of this worker while it may act, else None."""
+    """Asks for the lead until it resigns. `term` is that of this worker while it may act, else None."""
 
     def __init__(self, store: Store, session: Callable[[], int], worker_id: str, lease: float) -> None:
         self._store = store
@@ -47,6 +47,7 @@ class Leader:
         self._loop = asyncio.get_running_loop()
         self._term: int | None = None
         self._until = 0.0
+        self._resigned = False
         self.telling = Trouble(log).part(passing=True)
 
     @property
@@ -54,7 +55,7 @@ class Leader:
         return self._term if self._loop.time() < self._until else None
 
     async def run(self) -> None:
-        while True:
+        while not self._resigned:  # Whoever stops has other things to end yet, and must not take the lead back.
             await asyncio.sleep(await self.ask())
 
     async def ask(self) -> float:
@@ -90,6 +91,7 @@ class Leader:
 
     async def resign(self) -> None:
         """Give the lead up, so that nobody has to wait for the end of the lease."""
+        self._resigned = True
         if self._term is None:
             return
         self._term = None
