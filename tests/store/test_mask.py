@@ -11,6 +11,7 @@ from penstock import App
 from penstock.config.load import load
 from penstock.domain.errors import PenstockError
 from penstock.store.mask import masked
+from penstock.store.open import parse_address
 
 CANARY = "hunter2"
 BROKEN = [
@@ -63,6 +64,9 @@ def test_one_of_the_wrong_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("postgresql://[::1]:5432/db", "postgresql://[::1]:5432/db"),
         ("postgresql:///db?host=/tmp", "postgresql:///db?host=/tmp"),
         ("sqlite:////srv/me@x/jobs:1.db", "sqlite:////srv/me@x/jobs:1.db"),
+        ("sqlite:////srv/a=b&c=d/jobs.db?synchronous=full", "sqlite:////srv/a=b&c=d/jobs.db?synchronous=full"),
+        ("postgresql://u@h/db?pool", "postgresql://u@h/db?pool"),
+        ("postgresql://u@h/db?pasword=x&sslmode=require", "postgresql://u@h/db?pasword=***&sslmode=require"),
         ("sqlite:jobs.db", "sqlite:jobs.db"),
         ("/var/lib/x:y/jobs.db", "/var/lib/x:y/jobs.db"),
         ("C:\\jobs.db", "C:\\jobs.db"),
@@ -71,6 +75,38 @@ def test_one_of_the_wrong_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 )
 def test_what_is_no_secret_stays(address: str, shown: str) -> None:
     assert masked(address) == shown
+
+
+SECRET_OPTIONS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key")
+
+
+@st.composite
+def misspelt(draw: st.DrawFn) -> str:
+    """The name of an option that holds a secret, with a letter left out, put in, changed or swapped."""
+    name = draw(st.sampled_from(SECRET_OPTIONS))
+    at, letter = draw(st.integers(0, len(name) - 2)), draw(st.sampled_from("aswxz_-P1"))
+    return draw(st.sampled_from([
+        name[:at] + name[at + 1 :], name[:at] + letter + name[at:], name[:at] + letter + name[at + 1 :],
+        name[:at] + name[at + 1] + name[at] + name[at + 2 :],
+    ]))  # fmt: skip
+
+
+@given(
+    misspelt(),
+    st.sampled_from([
+        "postgresql://bob@127.0.0.1:1/db?{}={}", "postgresql://h/db?sslmode=require&{}={}", "postgresql://h/db&{}={}",
+        "postgresql://h/db?{}={}&pool=0", "postgresql://h/db;{}={}", "host=h {}={} user=u", "sqlite:///jobs.db?{}={}",
+        "postgresql://h/db?{}:{}", "postgresql://h/db?{}%3D{}", "mysql://h/db?{}={}",
+    ]),
+)  # fmt: skip
+def test_the_value_of_a_misspelt_option_is_hidden(name: str, form: str) -> None:
+    address = form.format(name, CANARY)
+    assert CANARY not in masked(address)
+    try:
+        shown = parse_address(address).shown  # Such as that of a database with a strange name.
+    except PenstockError as error:
+        shown = str(error)
+    assert CANARY not in shown
 
 
 @given(st.text(alphabet="abp:/@?&=;,# %[]{}'\"\\\n.19-", max_size=60), st.text(alphabet="ab:/@?&= ", max_size=10))

@@ -6,8 +6,17 @@ import re
 
 from penstock.domain.secrets import HIDDEN, is_secret_name
 
-SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
-"""The options of an address that are never shown."""
+HARMLESS = frozenset({
+    "schema", "notify", "prepare", "pool", "timeout", "synchronous",
+    "service", "user", "passfile", "channel_binding", "connect_timeout", "dbname", "host", "hostaddr", "port",
+    "client_encoding", "application_name", "fallback_application_name", "keepalives", "keepalives_idle",
+    "keepalives_interval", "keepalives_count", "tcp_user_timeout", "ssl", "sslmode", "sslnegotiation", "sslcompression",
+    "sslcert", "sslkey", "sslcertmode", "sslrootcert", "sslcrl", "sslcrldir", "sslsni", "requirepeer", "require_auth",
+    "min_protocol_version", "max_protocol_version", "ssl_min_protocol_version", "ssl_max_protocol_version",
+    "gssencmode", "krbsrvname", "gsslib", "gssdelegation", "replication", "target_session_attrs", "load_balance_hosts",
+    "oauth_issuer", "oauth_client_id", "oauth_scope", "sslkeylogfile",
+})  # fmt: skip
+"""The options of an address whose values are shown. Any other may hold a password, also one whose name is misspelt."""
 
 _SCHEME = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]*(?::/{1,3}|/{2,3})|/{2,3})")
 _NAME = re.compile(r"[^:/@\s,;=?#&|]*")
@@ -15,6 +24,7 @@ _HOST = re.compile(r"\[[^\[\]]*\]")
 _PORT = re.compile(r"[0-9]{0,5}")
 _AFTER_COLON = re.compile(r":([^,/?]*)")
 _OPTION = re.compile(r"(?:^|(?<=[?;\s]))([^?;=\s@]+)\s*=\s*")
+_BARE = re.compile(r"(?:^|(?<=[?&]))[^=?&]+(?=&|\Z)")
 _RIGHT = re.compile(r"[a-z_]+=[^=?]*")
 
 
@@ -23,7 +33,7 @@ def masked(address: str) -> str:
     scheme = _SCHEME.match(address)
     start = scheme.end() if scheme else 0
     if scheme and scheme[0].strip().lower() == "sqlite:///":
-        return _hide_options(address)  # A file: there is no user in it.
+        return _hide_options(address, file=True)  # A file: there is no user in it.
     at = _end_of_user(address, start)
     if at < 0:
         return _hide_options(address[:start] + _hide_no_port(address[start:], bool(scheme)))
@@ -58,13 +68,21 @@ def _hide_no_port(place: str, certain: bool) -> str:
     return place
 
 
-def _hide_options(address: str) -> str:
-    """The values of options that hold secrets. What follows one of them and is no option is a part of it."""
-    pieces = address.split("&")
+def _hide_options(address: str, file: bool = False) -> str:
+    """The values of all options but the harmless ones. What follows such a value and is no option is a part of it."""
+    end_of_path = address.find("?") if "?" in address else len(address)
+    pieces, begin = address.split("&"), 0
     for number, piece in enumerate(pieces):
-        secret = next((found for found in _OPTION.finditer(piece) if is_secret_name(found[1])), None)
-        if secret is not None:
-            pieces[number] = f"{piece[: secret.end()]}{HIDDEN}"
+        for found in _OPTION.finditer(piece):
+            in_path = begin + found.start() < end_of_path and (
+                file or ("/" in found[1] and begin == found.start() == 0)
+            )
+            if not (is_secret_name(found[1]) if in_path else found[1] not in HARMLESS):
+                continue
+            pieces[number] = f"{piece[: found.end()]}{HIDDEN}"
             if any(not _RIGHT.fullmatch(later) for later in pieces[number + 1 :]):
                 return "&".join(pieces[: number + 1])
-    return "&".join(pieces)
+            break
+        begin += len(piece) + 1
+    path, mark, query = "&".join(pieces).partition("?")
+    return path + mark + _BARE.sub(lambda found: found[0] if found[0] in HARMLESS else HIDDEN, query)

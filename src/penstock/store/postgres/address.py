@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from penstock.domain.duration import format_duration, parse_duration
 from penstock.domain.errors import ConfigError
-from penstock.store.mask import SECRETS, masked
+from penstock.store.mask import HARMLESS, masked
 from penstock.store.postgres.statements import DEFAULT_SCHEMA, quoted
 
 INSTALL = "pip install 'penstock[postgres]'"
@@ -149,9 +149,9 @@ def require_driver() -> Any:
 
 def _shown(user: str, place: str, passed: list[str], schema: str) -> str:
     name = user.partition(":")[0]
-    options = [option for option in passed if option.partition("=")[0] not in SECRETS]
+    options = [option for option in passed if option.partition("=")[0] in HARMLESS]
     options += [] if schema == DEFAULT_SCHEMA else [f"schema={schema}"]
-    return _joined(f"postgresql://{f'{name}@' if name else ''}{place}", options)
+    return masked(_joined(f"postgresql://{f'{name}@' if name else ''}{place}", options))
 
 
 def _joined(base: str, options: list[str]) -> str:
