@@ -7,6 +7,7 @@ here is perfect; where it is in doubt, it hides too much rather than too little.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from urllib.parse import unquote
 
 HIDDEN = "***"
@@ -19,7 +20,14 @@ _WORDS = (
     "session[_-]?(?:id|key)|(?<![a-z])sig|signature|connection[_-]?string"
 )
 _VALUE = r"""\\{0,4}(?:[a-z]{0,2}"(?:[^"\\]|\\.)*"?|[a-z]{0,2}'(?:[^'\\]|\\.)*'?|[^\s&]+)"""
-_NAMED = re.compile(rf"""((?:{_WORDS})\\{{0,4}}["']?\s{{0,3}}(?:=>|:=|[:=])\s{{0,3}}){_VALUE}""", re.IGNORECASE)
+_BREAKS = r"(?:[|>][+-]?)?(?:\\{1,4}[nr]\s{0,20}){0,4}"
+"""Between a name and its value, where line breaks are written as \\n."""
+_NAMED = re.compile(
+    rf"""((?:{_WORDS})\\{{0,4}}["']?\s{{0,3}}(?:=>|:=|[:=])\s{{0,3}}{_BREAKS}){_VALUE}""", re.IGNORECASE
+)
+_NAME_AT_END = re.compile(
+    rf"""(?:{_WORDS})\\{{0,4}}["']?\s{{0,3}}(?:=>|:=|[:=])\s{{0,3}}(?P<block>[|>][+-]?)?\Z""", re.IGNORECASE
+)
 _FLAG = re.compile(rf"""((?<![\w-])--[\w-]{{0,40}}?(?:{_WORDS})["']?,?\s{{1,3}}["']?)[^\s"'-][^\s"']*""", re.IGNORECASE)
 _HEADER = re.compile(
     r"""((?:authorization|x-api-key|x-auth-[a-z]{1,20}|cookie)\\{0,4}["']?\s{0,3}[:=]\s{0,3}(?:b(?=["']))?\\{0,4}["']?"""
@@ -71,7 +79,25 @@ def hide_secrets(text: str) -> str:
     low = text.lower()
     if not any(hint in low for hint in _HINTS):
         return text
-    return "\n".join(map(_hide_in_line, text.split("\n")))
+    return "\n".join(_hide_in_lines(text.split("\n")))
+
+
+def _hide_in_lines(lines: list[str]) -> Iterator[str]:
+    """The value of a name at the end of a line is the next line, as YAML has it; of a block all that is as far in."""
+    named: re.Match[str] | None = None
+    block = 0
+    for line in lines:
+        bare = line.strip()
+        depth = len(line) - len(line.lstrip())
+        if bare and block and depth < block:
+            block = 0
+        if bare and (block or (named and (depth or bare[0] in "\"'" or len(bare.split(None, 1)) == 1))):
+            block = block or (depth if named and named["block"] else 0)
+            yield f"{line[:depth]}{HIDDEN}"
+        else:
+            yield _hide_in_line(line)
+        if bare:
+            named = _NAME_AT_END.search(bare) if bare[-1] in ":=>|+-" else None
 
 
 def _hide_in_line(line: str) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import ConfigError
+from penstock.domain.texts import UNSTORABLE, is_storable
 from penstock.store.contract import Store
 from penstock.store.mask import masked
 
@@ -73,6 +74,8 @@ def _sqlite(address: str) -> SqliteAddress:
     path = unquote(parts.path)[1:]
     if not path or path == ":memory:":
         raise ConfigError(f"store {shown!r} names no file; jobs must survive the process: {EXAMPLES}")
+    if not is_storable(path):
+        raise ConfigError(f"store {shown!r} is not possible: the path of a file has {UNSTORABLE}")
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     kinds: dict[str, Literal["full", "normal"]] = {"full": "full", "normal": "normal"}
     synchronous = kinds.get(given.pop("synchronous", "full").lower())

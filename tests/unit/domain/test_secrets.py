@@ -24,6 +24,18 @@ HOLDING = [
     "https://h/path?page=2&api_key={}",
     "password={}",
     "PASSWORD: {}",
+    "password:\n  {}",
+    "db:\n  password:\n    {}\n  user: ann",
+    "password: |\n  {}",
+    "- password: >-\r\n    {}\r\n",
+    "'client_secret':\n    '{}'",
+    '"api_key" :\n\n      "{}"',
+    "token =\n  {}",
+    "password: |\n  first line\n\n  {}\nuser: ann",
+    r"ScannerError('password:\n  {}')",
+    r"'password: |\n  {}\n'",
+    '{{\\"password\\":\\n    \\"{}\\"',
+    "connect(password=\n    'two words {}')",
     "PGPASSWORD={} psql",
     "db_pass={}",
     "Pwd={};Server=h",
@@ -92,6 +104,8 @@ def test_what_has_the_shape_of_a_token_is_taken_out(shape: str, around: str) -> 
         "task-0123456789abcdef0123 has failed",
         "KeyError: 'monkey'",
         "job 01890a5d-ac96-774b-bcce-b302099a8057 (send_email) is dead: all 3 attempts used",
+        "Enter the password:\nTraceback (most recent call last):\n  File 'x.py', line 3",
+        "password:\nuser: ann",
         '  File "/srv/app/tokens.py", line 5, in passport\n    return check(key, passes)\n',
     ],
 )
@@ -103,6 +117,7 @@ def test_what_surrounds_a_secret_stays() -> None:
     assert hide_secrets("postgresql://ann:x@db-1/shop?password=y&schema=z: refused") == (
         "postgresql://ann:***@db-1/shop?password=***&schema=z: refused"
     )
+    assert hide_secrets("a: 1\npassword: |\n  x\n  y z\nuser: ann") == "a: 1\npassword: ***\n  ***\n  ***\nuser: ann"
     assert hide_secrets("Authorization: Bearer abc.def, status 401") == "Authorization: Bearer ***, status 401"
 
 
@@ -122,6 +137,7 @@ PIECES = [
     "password=", "password='", 'password="', "://a:", "://", "://@:/", "eyJ", "-eyJ", "eyJa.", "--", "--a", "bearer ",
     "Authorization: ", "-----BEGIN PRIVATE KEY-----", "token\\", "a", "\\", "'", '"', "=", ":", " ", "sk-", "xox",
     "SG.aaaaaaaaaaaaaaaaaaaa", "digest a", "digest ab=", "cookie: a;", "access_", "private-", "pass", "@", "api", "\n",
+    "password:\n", "password: |\n  ", "password:\\n", "password: |\\n ", "password:" + " " * 30,
 ]  # fmt: skip
 
 
