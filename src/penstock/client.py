@@ -322,7 +322,10 @@ class JobHandle(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False):
 
     def _known(self, job: Job | None) -> Job:
         if job is None:
-            raise errors.ResultGone(f"job {self.id} is no longer stored: it ended and retention removed it")
+            raise errors.ResultGone(
+                f"job {self.id} is not in the store: it ended and was removed, or the transaction that stored it was "
+                "rolled back, or a restore of the store has undone it"
+            )
         return job
 
     def state(self) -> State:

@@ -41,6 +41,10 @@ def test_jobs_with_a_key(call: Call, app: App) -> None:
     sync.enqueue(6)
     found = call("jobs", "list", "--key", "store:5", "--json").json
     assert [job["id"] for job in found["jobs"]] == [second, first]
+    whole = call("jobs", "list", "--key", "store:5").out
+    assert whole.endswith(f"2 jobs in {app.store.info.address}\n")
+    empty = call("jobs", "list", "--key", "")
+    assert (empty.code, empty.out, "--key is empty" in empty.err) == (2, "", True)
     blocked = call("jobs", "list", "--key", "store:5", "--state", "blocked")
     assert second in blocked.out
     assert first not in blocked.out

@@ -14,7 +14,7 @@ from penstock.domain.errors import ConfigError
 DEFAULT_FILE = "penstock.toml"
 
 _HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(#.*)?")
-_ASSIGNMENT = re.compile(r"""\s*([\w\-."' ]+?)\s*=""")
+_ASSIGNMENT = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w\-. ])+?)\s*=""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from penstock.config.limits import (
 from penstock.config.schedules import SCHEDULE_EXAMPLE, read_schedules, show_schedules
 from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
+from penstock.domain.texts import brief
 from penstock.domain.turns import show_weights
 from penstock.store.mask import masked
 from penstock.store.open import EXAMPLES, parse_address
@@ -64,7 +65,7 @@ def one_of(*words: str) -> Kind:
     def read(value: object, name: str) -> str:
         word = value.lower() if isinstance(value, str) else value
         if word not in words:
-            raise ConfigError(f"{name}={value!r} does not exist; use one of: {', '.join(words)}")
+            raise ConfigError(f"{name}={brief(value)} does not exist; use one of: {', '.join(words)}")
         return str(word)
 
     return Kind(f"{', '.join(words[:-1])} or {words[-1]}", words[0], read)
@@ -80,7 +81,7 @@ def _store(value: object, name: str) -> str:
 def _number(value: object, name: str) -> float:
     number = _as(float, _NUMBER, value)
     if not isinstance(number, (int, float)) or isinstance(number, bool) or not 0 <= number < math.inf:
-        raise ConfigError(f"{name}={value!r} is not possible: a number of zero or more, such as 4 or 0.5")
+        raise ConfigError(f"{name}={brief(value)} is not possible: a number of zero or more, such as 4 or 0.5")
     return float(number)
 
 
@@ -90,7 +91,7 @@ def _switch(value: object, name: str) -> bool:
     word = value.lower() if isinstance(value, str) else value
     if word in _TRUE or word in _FALSE:
         return word in _TRUE
-    raise ConfigError(f"{name}={value!r} is neither true nor false")
+    raise ConfigError(f"{name}={brief(value)} is neither true nor false")
 
 
 def _as(kind: type[int] | type[float], pattern: re.Pattern[str], value: object) -> object:

@@ -11,6 +11,7 @@ from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError
 from penstock.domain.gates import check_key, whole_of
 from penstock.domain.options import PERIODS, Concurrency, RateLimit, check_name
+from penstock.domain.texts import brief
 
 RATE_EXAMPLE = "stripe_api=100/second"
 CONCURRENCY_EXAMPLE = "queue:reports=5"
@@ -41,7 +42,7 @@ def show_concurrency(limits: tuple[Concurrency, ...]) -> str:
 def _table(value: object, name: str, example: str, form: str) -> dict[str, Any]:
     given = _from_text(value, name, example) if isinstance(value, str) else value
     if not isinstance(given, dict):
-        raise ConfigError(f"{name}={value!r} is not possible: write [{name}] and below it {form}")
+        raise ConfigError(f"{name}={brief(value)} is not possible: write [{name}] and below it {form}")
     for key in given:
         _check_key(key, f"{name}.{key}")
     return given
@@ -52,9 +53,9 @@ def _from_text(text: str, name: str, example: str) -> dict[str, str]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, limit = (word.strip() for word in part.rpartition("="))
         if not equals:
-            raise ConfigError(f"{name}: {part!r} is not a limit: write it like {example}")
+            raise ConfigError(f"{name}: {brief(part)} is not a limit: write it like {example}")
         if key in found:
-            raise ConfigError(f"{name}: {key!r} is there twice, as {found[key]} and as {limit}: leave one")
+            raise ConfigError(f"{name}: {brief(key)} is there twice, as {found[key]} and as {limit}: leave one")
         found[key] = limit
     return found
 
@@ -75,7 +76,7 @@ def _rate(key: str, given: Any, name: str) -> RateLimit:
         requests, _, per = (part.strip() for part in given.partition("/"))
         given = {"requests": int(requests) if requests.isdecimal() else requests, "per": per or "second"}
     if not isinstance(given, dict) or "requests" not in given or set(given) - {"requests", "per"}:
-        raise ConfigError(f"{name}={given!r} is not possible: it has requests and per, as in {_RATE_FORM}")
+        raise ConfigError(f"{name}={brief(given)} is not possible: it has requests and per, as in {_RATE_FORM}")
     try:
         return RateLimit(key, given["requests"], given.get("per", "second"))
     except ConfigError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.config.file import read_file
+from penstock.config.file import File, read_file
 from penstock.config.keys import (
     BY_NAME,
     BY_VARIABLE,
@@ -125,9 +125,16 @@ def load(path: str | os.PathLike[str] | None = None, flags: Mapping[str, object]
         file = read_file(os.environ.get(CONFIG_VARIABLE) or None, CONFIG_VARIABLE)
     settings = {key.name: Setting(key, key.default, DEFAULT) for key in KEYS}
     if file is not None:
-        settings |= {name: _read(name, value, file.path, file.place(name)) for name, value in file.values()}
+        settings |= {name: _read_from(file, name, value) for name, value in file.values()}
     settings |= {name: _read(name, value, source, source) for name, value, source in _from_environment(os.environ)}
     return Config(settings, file.path if file is not None else None).with_flags(flags or {})
+
+
+def _read_from(file: File, name: str, value: object) -> Setting:
+    """A table has the line of its first entry that is refused by itself, if there is one."""
+    for key in value if isinstance(value, dict) else ():
+        _read(name, {key: value[key]}, file.path, file.place(f"{name}.{key}"))
+    return _read(name, value, file.path, file.place(name))
 
 
 def _read(name: str, value: object, source: str, place: str) -> Setting:

@@ -17,6 +17,7 @@ import msgspec
 from penstock.client import enqueue_options
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import DEFAULTS, Tenant, Unique, check_name
+from penstock.domain.texts import brief
 from penstock.schedules.installing import Configured
 from penstock.schedules.plan import KNOWN as WHEN, check_schedule_name, check_when, refuse_unknown
 
@@ -30,7 +31,7 @@ def read_schedules(value: object, name: str) -> tuple[Configured, ...]:
     """Sorted by name. In the environment they are JSON."""
     given = _from_text(value, name) if isinstance(value, str) else value
     if not isinstance(given, dict):
-        raise ConfigError(f"{name}={value!r} is not possible: {_FORM}")
+        raise ConfigError(f"{name}={brief(value)} is not possible: {_FORM}")
     return tuple(_read(key, given[key], f"{name}.{key}") for key in sorted(given))
 
 
@@ -47,12 +48,12 @@ def _from_text(text: str, name: str) -> Any:
 
 def _read(key: str, table: object, name: str) -> Configured:
     if not isinstance(table, dict) or not isinstance(table.get("type"), str):
-        raise ConfigError(f"{name}={table!r} has no type of job: {_FORM}")
+        raise ConfigError(f"{name}={brief(table)} has no type of job: {_FORM}")
     try:
         refuse_unknown(table, ("type", "payload", *WHEN, *OPTIONS, "tenant", *UNIQUE))
         payload = table.get("payload", {})
         if not isinstance(payload, dict):
-            raise ConfigError(f"payload={payload!r} is not a table: give the handler's parameters by name")
+            raise ConfigError(f"payload={brief(payload)} is not a table: give the handler's parameters by name")
         when = {word: _moment(table[word], word) for word in WHEN if word in table}
         check_when(when)
         options = _options(table)
@@ -69,7 +70,7 @@ def _moment(value: object, word: str) -> object:
     try:
         return datetime.fromisoformat(value)
     except ValueError:
-        raise ConfigError(f"{word}={value!r} is not a time: write it like 2030-01-31T12:00:00Z") from None
+        raise ConfigError(f"{word}={brief(value)} is not a time: write it like 2030-01-31T12:00:00Z") from None
 
 
 def _options(table: dict[str, Any]) -> dict[str, Any]:

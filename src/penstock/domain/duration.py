@@ -7,6 +7,7 @@ import re
 from datetime import timedelta
 
 from penstock.domain.errors import ConfigError
+from penstock.domain.texts import brief
 
 Duration = str | timedelta | int | float
 
@@ -30,9 +31,9 @@ def parse_duration(value: Duration, name: str = "duration") -> float:
     """Seconds of `value`. `name` is the option that the error message blames."""
     seconds = _raw_seconds(value, name)
     if not math.isfinite(seconds) or seconds < 0:
-        raise ConfigError(f"{name}={value!r} is not possible: a duration is zero or more and finite")
+        raise ConfigError(f"{name}={brief(value)} is not possible: a duration is zero or more and finite")
     if seconds > DURATION_SECONDS_MAX:
-        raise ConfigError(f"{name}={value!r} is too long: at most 100 years")
+        raise ConfigError(f"{name}={brief(value)} is too long: at most 100 years")
     return seconds
 
 
@@ -47,7 +48,8 @@ def _raw_seconds(value: Duration, name: str) -> float:
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return sum(float(number) * UNIT_SECONDS[unit] for number, unit in _PART.findall(value))
     raise ConfigError(
-        f"{name}={value!r} is not a duration: write it like '100ms', '5m' or '1h30m', as a timedelta, or in seconds"
+        f"{name}={brief(value)} is not a duration: write it like '100ms', '5m' or '1h30m', as a timedelta, or in "
+        "seconds"
     )
 
 
@@ -71,7 +73,7 @@ def parse_size(value: str | int, name: str = "size") -> int:
         return value
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if match is None or match[2] not in UNIT_BYTES:
-        raise ConfigError(f"{name}={value!r} is not a size: write it like '512Mi', '8Gi' or '8GB', or in bytes")
+        raise ConfigError(f"{name}={brief(value)} is not a size: write it like '512Mi', '8Gi' or '8GB', or in bytes")
     return int(float(match[1]) * UNIT_BYTES[match[2]])
 
 

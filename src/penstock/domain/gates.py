@@ -17,7 +17,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, PayloadError
 from penstock.domain.options import NAME_LENGTH_MAX, Concurrency, RateLimit, Tenant
-from penstock.domain.texts import UNSTORABLE, is_storable
+from penstock.domain.texts import UNSTORABLE, brief, is_storable
 
 _formatter = string.Formatter()
 
@@ -153,7 +153,7 @@ def refuse_whole(key: str) -> None:
     kind, name = whole_of(key)
     if kind:
         raise ConfigError(
-            f"the key {key!r} of a limit is not possible: {kind}:NAME in the config limits a whole {kind}; "
+            f"the key {brief(key)} of a limit is not possible: {kind}:NAME in the config limits a whole {kind}; "
             f"in the code give it another, such as {name or kind!r}"
         )
 
@@ -164,14 +164,14 @@ def fields_of(key: str) -> Iterator[str]:
         parts = list(_formatter.parse(key))
     except ValueError as error:
         raise ConfigError(
-            f"the key {key!r} is not a usable template: {error}; write it like 'store:{{store_id}}'"
+            f"the key {brief(key)} is not a usable template: {error}; write it like 'store:{{store_id}}'"
         ) from None
     for _, field, form, conversion in parts:
         if field is None:
             continue
         if form or conversion or not all(part.isidentifier() for part in field.split(".")):
             raise ConfigError(
-                f"the key {key!r} is not a usable template: between braces stands a name, as in {{store_id}}"
+                f"the key {brief(key)} is not a usable template: between braces stands a name, as in {{store_id}}"
             )
         yield field
 
@@ -183,7 +183,7 @@ def check_key(key: str, known: frozenset[str] | None) -> None:
         if known is not None and first not in known and first != "tenant":
             names = ", ".join(sorted(known)) or "none"
             raise ConfigError(
-                f"the key {key!r} names {{{field}}}, which the handler does not have; its parameters are: {names}"
+                f"the key {brief(key)} names {{{field}}}, which the handler does not have; its parameters are: {names}"
             )
 
 
@@ -222,6 +222,7 @@ def _look_up(field: str, payload: Mapping[str, Any], tenant: Tenant | None) -> A
 def _text(value: Any, field: str, key: str, what: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise PayloadError(
-            f"{what} has no usable value for {{{field}}} of the key {key!r}: give it a text or a number, not {value!r}"
+            f"{what} has no usable value for {{{field}}} of the key {brief(key)}: give it a text or a number, "
+            f"not {brief(value)}"
         )
     return str(value)

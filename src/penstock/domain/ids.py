@@ -9,6 +9,7 @@ import threading
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import ConfigError
+from penstock.domain.texts import brief
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 COUNT_MAX = 0xFFF
@@ -84,5 +85,5 @@ def check_id(job_id: str, fix: str = "penstock jobs list shows them") -> str:
     """The id in its one spelling, or an error that says how ids look and where they come from."""
     text = str(job_id).lower()
     if not _UUID.fullmatch(text):
-        raise ConfigError(f"id={job_id!r} is not a job id: one looks like {EXAMPLE}; {fix}")
+        raise ConfigError(f"id={brief(job_id)} is not a job id: one looks like {EXAMPLE}; {fix}")
     return text

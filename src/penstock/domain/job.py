@@ -13,6 +13,7 @@ import msgspec
 
 from penstock.domain.errors import ConfigError, PenstockError
 from penstock.domain.options import Tenant
+from penstock.domain.texts import brief
 
 
 class State(StrEnum):
@@ -114,7 +115,7 @@ def states_named(word: str) -> frozenset[State]:
         return SYNONYMS.get(word) or frozenset({State(word)})
     except ValueError:
         known = ", ".join([*State, *SYNONYMS])
-        raise ConfigError(f"state {word!r} does not exist; use one of: {known}") from None
+        raise ConfigError(f"state {brief(word)} does not exist; use one of: {known}") from None
 
 
 class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):

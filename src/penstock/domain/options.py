@@ -13,7 +13,7 @@ import msgspec
 from penstock.domain.clock import to_us
 from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
-from penstock.domain.texts import UNSTORABLE, is_text
+from penstock.domain.texts import UNSTORABLE, brief, is_text
 
 PRIORITY_MIN, PRIORITY_MAX = -100, 100
 WORKER_CONCURRENCY_MAX = 10_000
@@ -63,7 +63,7 @@ class Resources:
     def __init__(self, cpu: float = 0.0, memory: str | int = 0, gpu: float = 0.0) -> None:
         for name, value in (("cpu", cpu), ("gpu", gpu)):
             if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < math.inf:
-                raise ConfigError(f"{name}={value!r} is not possible: a number of zero or more")
+                raise ConfigError(f"{name}={brief(value)} is not possible: a number of zero or more")
         object.__setattr__(self, "cpu", float(cpu))
         object.__setattr__(self, "memory", parse_size(memory, "memory"))
         object.__setattr__(self, "gpu", float(gpu))
@@ -98,15 +98,15 @@ class Unique:
     def __init__(self, key: str, per: Duration | None = None, scope: UniqueScope = "all") -> None:
         if not is_text(key, NAME_LENGTH_MAX):
             raise ConfigError(
-                f"unique key {key!r} is not possible: a text of 1 to {NAME_LENGTH_MAX} characters, {UNSTORABLE}"
+                f"unique key {brief(key)} is not possible: a text of 1 to {NAME_LENGTH_MAX} characters, {UNSTORABLE}"
             )
         seconds = None if per is None else _period(per, "unique per")
         if seconds == 0:
             raise ConfigError(
-                f"unique per {per!r} is not possible: more than zero, or None for until the job has ended"
+                f"unique per {brief(per)} is not possible: more than zero, or None for until the job has ended"
             )
         if scope not in UNIQUE_SCOPES:
-            raise ConfigError(f"unique scope {scope!r} does not exist; use one of: {', '.join(UNIQUE_SCOPES)}")
+            raise ConfigError(f"unique scope {brief(scope)} does not exist; use one of: {', '.join(UNIQUE_SCOPES)}")
         object.__setattr__(self, "key", key)
         object.__setattr__(self, "per", seconds)
         object.__setattr__(self, "scope", scope)
@@ -115,7 +115,7 @@ class Unique:
 def _check_limit_key(key: object) -> None:
     if not is_text(key, NAME_LENGTH_MAX):
         raise ConfigError(
-            f"the key {key!r} of a limit is not possible: a text of 1 to {NAME_LENGTH_MAX} characters, "
+            f"the key {brief(key)} of a limit is not possible: a text of 1 to {NAME_LENGTH_MAX} characters, "
             f"such as 'store:{{store_id}}', {UNSTORABLE}"
         )
 
@@ -133,7 +133,8 @@ class RateLimit:
         seconds = _period(per, "rate limit per")
         if not isinstance(requests, int) or isinstance(requests, bool) or requests < 1 or seconds <= 0:
             raise ConfigError(
-                f"rate limit {key!r} of {requests!r} per {per!r} is not possible: both must be above zero"
+                f"rate limit {brief(key)} of {brief(requests)} per {brief(per)} is not possible: both must be "
+                "above zero"
             )
         object.__setattr__(self, "key", key)
         object.__setattr__(self, "requests", requests)
@@ -155,13 +156,15 @@ class Concurrency:
     def __init__(self, key: str, limit: int, *, ordered: bool = False) -> None:
         _check_limit_key(key)
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise ConfigError(f"concurrency limit {limit!r} for {key!r} is not possible: a whole number of 1 or more")
+            raise ConfigError(
+                f"concurrency limit {brief(limit)} for {brief(key)} is not possible: a whole number of 1 or more"
+            )
         if not isinstance(ordered, bool):
-            raise ConfigError(f"ordered={ordered!r} for {key!r} is not possible: True or False")
+            raise ConfigError(f"ordered={brief(ordered)} for {brief(key)} is not possible: True or False")
         if ordered and limit != 1:
             raise ConfigError(
-                f"an ordered key runs one job at a time: write Concurrency({key!r}, 1, ordered=True), or leave ordered "
-                f"out if {limit} may run at once"
+                f"an ordered key runs one job at a time: write Concurrency({brief(key)}, 1, ordered=True), or leave "
+                f"ordered out if {limit} may run at once"
             )
         object.__setattr__(self, "key", key)
         object.__setattr__(self, "limit", limit)
@@ -241,7 +244,7 @@ def make_options(base: Options = DEFAULTS, /, **given: Any) -> Options:
         check = _CHECKS.get(name)
         if check is None:
             known = ", ".join(sorted(_CHECKS))
-            raise ConfigError(f"option {name!r} does not exist; the options of a job are: {known}")
+            raise ConfigError(f"option {brief(name)} does not exist; the options of a job are: {known}")
         target = policy if name in _POLICY_FIELDS else changes
         target[_FIELD.get(name, name)] = check(value, name)
     if changes.get("delay") is not None and changes.get("at_us") is not None:
@@ -260,7 +263,7 @@ def check_name(value: object, name: str) -> str:
     ):
         return value
     raise ConfigError(
-        f"{name}={value!r} is not a usable name: 1 to {NAME_LENGTH_MAX} letters, digits or any of _ - . : / @"
+        f"{name}={brief(value)} is not a usable name: 1 to {NAME_LENGTH_MAX} letters, digits or any of _ - . : / @"
     )
 
 
@@ -269,7 +272,7 @@ def check_by(by: object) -> str:
     if isinstance(by, str) and 0 < len(by) <= NAME_LENGTH_MAX and by.isprintable():
         return by
     raise ConfigError(
-        f"by={str(by)[:30]!r} is not who did it: a text of 1 to {NAME_LENGTH_MAX} characters, such as 'ann@example.org'"
+        f"by={brief(by)} is not who did it: a text of 1 to {NAME_LENGTH_MAX} characters, such as 'ann@example.org'"
     )
 
 
@@ -278,7 +281,7 @@ def check_reason(reason: object) -> None:
     if reason is None or reason == "" or is_text(reason, REASON_LENGTH_MAX):
         return
     raise ConfigError(
-        f"reason={str(reason)[:30]!r} is not possible: a text of up to {REASON_LENGTH_MAX} characters, {UNSTORABLE}"
+        f"reason={brief(reason)} is not possible: a text of up to {REASON_LENGTH_MAX} characters, {UNSTORABLE}"
     )
 
 
@@ -286,7 +289,7 @@ def _whole(low: int, high: int) -> Any:
     def check(value: object, name: str) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
             return value
-        raise ConfigError(f"{name}={value!r} is not possible: a whole number from {low} to {high}")
+        raise ConfigError(f"{name}={brief(value)} is not possible: a whole number from {low} to {high}")
 
     return check
 
@@ -303,7 +306,7 @@ def _optional_duration(value: Duration | None, name: str) -> float | None:
         return None
     seconds = parse_duration(value, name)
     if seconds <= 0:
-        raise ConfigError(f"{name}={value!r} is not possible: more than zero, or None for no limit")
+        raise ConfigError(f"{name}={brief(value)} is not possible: more than zero, or None for no limit")
     return seconds
 
 
@@ -315,31 +318,31 @@ def _moment(value: datetime | None, name: str) -> int | None:
     if value is None:
         return None
     if not isinstance(value, datetime):
-        raise ConfigError(f"{name}={value!r} is not a time: use an aware datetime, or delay= for a duration")
+        raise ConfigError(f"{name}={brief(value)} is not a time: use an aware datetime, or delay= for a duration")
     return to_us(value, name)
 
 
 def _backoff(value: object, name: str) -> Backoff:
     if isinstance(value, Backoff):
         return value
-    raise ConfigError(f"{name}={value!r} is not a backoff: use Exponential('5s', cap='1h') or Fixed('30s')")
+    raise ConfigError(f"{name}={brief(value)} is not a backoff: use Exponential('5s', cap='1h') or Fixed('30s')")
 
 
 def _keep(value: object, name: str) -> bool | int:
     if isinstance(value, bool) or (isinstance(value, int) and value >= 1):
         return value
-    raise ConfigError(f"{name}={value!r} is not possible: True, False, or how many of the type to keep")
+    raise ConfigError(f"{name}={brief(value)} is not possible: True, False, or how many of the type to keep")
 
 
 def _no_worker(value: object, name: str) -> NoWorker:
     if value == "wait" or value == "fail":
         return value
-    raise ConfigError(f"{name}={value!r} is not possible: 'wait' for a worker, or 'fail' while there is none")
+    raise ConfigError(f"{name}={brief(value)} is not possible: 'wait' for a worker, or 'fail' while there is none")
 
 
 def _tags(value: Iterable[str], name: str) -> tuple[str, ...]:
     if isinstance(value, str):
-        raise ConfigError(f"{name}={value!r} is one text: give a list of tags, such as [{value!r}]")
+        raise ConfigError(f"{name}={brief(value)} is one text: give a list of tags, such as [{brief(value)}]")
     tags = tuple(value)
     if len(tags) > TAGS_MAX:
         raise ConfigError(f"{name} holds {len(tags)} tags: at most {TAGS_MAX}")
@@ -350,7 +353,7 @@ def _one_of(kind: type, example: str) -> Any:
     def check(value: object, name: str) -> Any:
         if value is None or isinstance(value, kind):
             return value
-        raise ConfigError(f"{name}={value!r} is not a {kind.__name__}: write {example}")
+        raise ConfigError(f"{name}={brief(value)} is not a {kind.__name__}: write {example}")
 
     return check
 
@@ -360,7 +363,7 @@ def _tenant(value: object, name: str) -> Tenant | None:
     for part in () if tenant is None else (tenant.org, tenant.workspace or tenant.org):
         if not is_text(part, NAME_LENGTH_MAX):
             raise ConfigError(
-                f"{name}={value!r} is not possible: texts of 1 to {NAME_LENGTH_MAX} characters, {UNSTORABLE}"
+                f"{name}={brief(value)} is not possible: texts of 1 to {NAME_LENGTH_MAX} characters, {UNSTORABLE}"
             )
     return tenant
 

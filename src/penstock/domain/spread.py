@@ -11,6 +11,7 @@ from penstock.domain.clock import MICROSECONDS, from_us, to_us
 from penstock.domain.duration import Duration, parse_duration
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import check_name
+from penstock.domain.texts import brief
 
 Mode = Literal["once", "each"]
 MODES = ("once", "each")
@@ -75,16 +76,16 @@ def make_spread(name: str, period: Duration, batches: int | None, mode: Mode) ->
     check_name(name, "the name of a spread")
     period_us = int(parse_duration(period, "period") * MICROSECONDS)
     if period_us <= 0:
-        raise ConfigError(f"period={period!r} is not possible: more than zero, such as '24h'")
+        raise ConfigError(f"period={brief(period)} is not possible: more than zero, such as '24h'")
     if batches is not None and (
         not isinstance(batches, int) or isinstance(batches, bool) or not 1 <= batches <= BATCHES_MAX
     ):
         raise ConfigError(
-            f"batches={batches!r} is not possible: a whole number from 1 to {BATCHES_MAX}, or None to give every job "
-            "its own moment"
+            f"batches={brief(batches)} is not possible: a whole number from 1 to {BATCHES_MAX}, or None to give every "
+            "job its own moment"
         )
     if mode not in MODES:
-        raise ConfigError(f"mode={mode!r} does not exist; use one of: {', '.join(MODES)}")
+        raise ConfigError(f"mode={brief(mode)} does not exist; use one of: {', '.join(MODES)}")
     if mode == "each" and batches is None:
         raise ConfigError("mode='each' puts every call into every batch: say how many, such as batches=6")
     return Spread(name, period_us, batches, mode)
@@ -95,5 +96,5 @@ def start_moment(start: datetime | None) -> int | None:
     if start is None:
         return None
     if not isinstance(start, datetime):
-        raise ConfigError(f"start={start!r} is not a time: use an aware datetime, such as datetime.now(UTC)")
+        raise ConfigError(f"start={brief(start)} is not a time: use an aware datetime, such as datetime.now(UTC)")
     return to_us(start, "start")

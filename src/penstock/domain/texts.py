@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+BRIEF_CHARS = 80
+ADDRESS_CHARS = 300
 UNSTORABLE = "no NUL and no half of a character (a lone surrogate) in it"
 
 
@@ -21,3 +23,14 @@ def is_storable(text: str) -> bool:
 def is_text(value: object, length_max: int) -> bool:
     """Whether it is a text of 1 to so many characters that any store takes."""
     return isinstance(value, str) and 0 < len(value) <= length_max and is_storable(value)
+
+
+def brief(value: object, chars: int = BRIEF_CHARS) -> str:
+    """How a message quotes what it was given: as Python writes it, and of much no more than the beginning."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= chars else f"{value[:chars]}…")
+    try:
+        text = repr(value)
+    except ValueError:  # A number of more digits than Python writes.
+        return f"a {type(value).__name__} that is too long to write"
+    return text if len(text) <= chars else f"{text[:chars]}…"

@@ -23,6 +23,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS, from_us, to_us
 from penstock.domain.duration import Duration, format_duration, parse_duration
 from penstock.domain.errors import ConfigError
+from penstock.domain.texts import brief
 from penstock.domain.zones import Zone, zone
 
 if TYPE_CHECKING:
@@ -162,10 +163,10 @@ def _spelled(cron: str) -> str:
         _parsed(text)
     except CronSimError as error:
         if _is_never(text, str(error)):
-            raise ConfigError(f"cron={cron!r} never fires: no such month has that day") from None
-        raise ConfigError(f"cron={cron!r} is not possible: {str(error).lower()}; {_FORM}") from None
+            raise ConfigError(f"cron={brief(cron)} never fires: no such month has that day") from None
+        raise ConfigError(f"cron={brief(cron)} is not possible: {str(error).lower()}; {_FORM}") from None
     if _next(text, _ANY_TIME) is None:
-        raise ConfigError(f"cron={cron!r} never fires: no day fits all of its fields; {_FORM}")
+        raise ConfigError(f"cron={brief(cron)} never fires: no day fits all of its fields; {_FORM}")
     return text
 
 
@@ -185,14 +186,14 @@ def _is_never(text: str, error: str) -> bool:
 
 def _checked_cron(cron: object) -> str:
     if not isinstance(cron, str) or len(cron) > CRON_CHARS_MAX:
-        raise ConfigError(f"cron={str(cron)[:50]!r} is not a text of {CRON_CHARS_MAX} characters at most; {_FORM}")
+        raise ConfigError(f"cron={brief(cron)} is not a text of {CRON_CHARS_MAX} characters at most; {_FORM}")
     return _spelled(cron)
 
 
 def _checked_every(every: Duration) -> int:
     seconds = parse_duration(every, "every")
     if seconds < EVERY_SECONDS_MIN:
-        raise ConfigError(f"every={every!r} is not possible: 1s or more, such as '15m'")
+        raise ConfigError(f"every={brief(every)} is not possible: 1s or more, such as '15m'")
     return round(seconds * MICROSECONDS)
 
 
@@ -201,7 +202,7 @@ def _checked_zone(timezone: object, tz: object) -> str:
         raise ConfigError("timezone= and tz= are two words for one thing: give one of them")
     name = timezone if timezone is not None else tz if tz is not None else "UTC"
     if not isinstance(name, str):
-        raise ConfigError(f"timezone={name!r} is not a name: write it as a text, such as 'Europe/Berlin'")
+        raise ConfigError(f"timezone={brief(name)} is not a name: write it as a text, such as 'Europe/Berlin'")
     zone(name)
     return name
 
@@ -210,7 +211,7 @@ def _moment(value: object, name: str) -> int | None:
     if value is None:
         return None
     if not isinstance(value, datetime):
-        raise ConfigError(f"{name}={value!r} is not a time: use an aware datetime")
+        raise ConfigError(f"{name}={brief(value)} is not a time: use an aware datetime")
     return to_us(value, name)
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import NAME_LENGTH_MAX
-from penstock.domain.texts import UNSTORABLE, is_text
+from penstock.domain.texts import UNSTORABLE, brief, is_text
 
 WEIGHT_MAX = 1000
 
@@ -89,7 +89,7 @@ def read_weights(value: object, name: str) -> dict[str, int]:
     given = dict(_from_text(value, name)) if isinstance(value, str) else value
     if not isinstance(given, Mapping):
         raise ConfigError(
-            f"{name}={value!r} is not possible: write {{'acme': 3}}, or in a file [{name}] and below it acme = 3"
+            f"{name}={brief(value)} is not possible: write {{'acme': 3}}, or in a file [{name}] and below it acme = 3"
         )
     return {_org(org, name): _weight(given[org], f"{name}.{org}") for org in sorted(given)}
 
@@ -102,7 +102,7 @@ def _from_text(text: str, name: str) -> Iterator[tuple[str, object]]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         org, equals, weight = (piece.strip() for piece in part.rpartition("="))
         if not equals:
-            raise ConfigError(f"{name}: {part!r} is not a weight: write it like acme=3")
+            raise ConfigError(f"{name}: {brief(part)} is not a weight: write it like acme=3")
         yield org, int(weight) if weight.isdecimal() else weight
 
 
@@ -111,14 +111,14 @@ def _org(value: object, name: str) -> str:
     if isinstance(value, str) and is_text(value, NAME_LENGTH_MAX):
         return value
     raise ConfigError(
-        f"{name}: {value!r} is not the name of a tenant: a text of 1 to {NAME_LENGTH_MAX} characters, {UNSTORABLE}"
+        f"{name}: {brief(value)} is not the name of a tenant: a text of 1 to {NAME_LENGTH_MAX} characters, {UNSTORABLE}"
     )
 
 
 def _weight(value: object, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= WEIGHT_MAX:
         raise ConfigError(
-            f"{name}={value!r} is not possible: a weight is how many turns in a row a tenant has, "
+            f"{name}={brief(value)} is not possible: a weight is how many turns in a row a tenant has, "
             f"a whole number from 1 to {WEIGHT_MAX}"
         )
     return value

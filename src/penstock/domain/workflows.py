@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.domain.errors import ConfigError
 from penstock.domain.job import State
+from penstock.domain.texts import brief
 
 OnFailure = Literal["stop", "continue"]
 """What follows when a job of a step did not complete: no later step begins, or those after it begin all the same."""
@@ -103,4 +104,4 @@ def check_on_failure(value: str) -> OnFailure:
     for known in ON_FAILURE:
         if value == known:
             return known
-    raise ConfigError(f"on_failure={value!r} does not exist; use one of: {', '.join(ON_FAILURE)}")
+    raise ConfigError(f"on_failure={brief(value)} does not exist; use one of: {', '.join(ON_FAILURE)}")

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from penstock.domain.errors import ConfigError
+from penstock.domain.texts import brief
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -34,7 +35,7 @@ def zone(name: str) -> Zone:
     from zoneinfo import ZoneInfo
 
     if name not in zone_names():
-        raise ConfigError(f"timezone={name!r} does not exist; {_offer(name)}")
+        raise ConfigError(f"timezone={brief(name)} does not exist; {_offer(name)}")
     with (files("tzdata") / "zoneinfo").joinpath(*name.split("/")).open("rb") as data:
         return Zone(ZoneInfo.from_file(data, key=name))
 

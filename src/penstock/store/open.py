@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import ConfigError
-from penstock.domain.texts import UNSTORABLE, is_storable
+from penstock.domain.texts import ADDRESS_CHARS, UNSTORABLE, brief, is_storable
 from penstock.store.contract import Store
 from penstock.store.mask import masked
 
@@ -66,21 +66,25 @@ def _sqlite(address: str) -> SqliteAddress:
     try:
         parts = urlsplit(address)
     except ValueError:  # What it says may quote the password.
-        raise ConfigError(f"store {shown!r} is not an address: {EXAMPLES}") from None
+        raise ConfigError(f"store {brief(shown, ADDRESS_CHARS)} is not an address: {EXAMPLES}") from None
     if parts.scheme != "sqlite":
-        raise ConfigError(f"store {shown!r} is not understood: {EXAMPLES}")
+        raise ConfigError(f"store {brief(shown, ADDRESS_CHARS)} is not understood: {EXAMPLES}")
     if parts.netloc:
-        raise ConfigError(f"store {shown!r} has two slashes too few: {EXAMPLES}")
+        raise ConfigError(f"store {brief(shown, ADDRESS_CHARS)} has two slashes too few: {EXAMPLES}")
     path = unquote(parts.path)[1:]
     if not path or path == ":memory:":
-        raise ConfigError(f"store {shown!r} names no file; jobs must survive the process: {EXAMPLES}")
+        raise ConfigError(
+            f"store {brief(shown, ADDRESS_CHARS)} names no file; jobs must survive the process: {EXAMPLES}"
+        )
     if not is_storable(path):
-        raise ConfigError(f"store {shown!r} is not possible: the path of a file has {UNSTORABLE}")
+        raise ConfigError(f"store {brief(shown, ADDRESS_CHARS)} is not possible: the path of a file has {UNSTORABLE}")
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     kinds: dict[str, Literal["full", "normal"]] = {"full": "full", "normal": "normal"}
     synchronous = kinds.get(given.pop("synchronous", "full").lower())
     if given or synchronous is None:
-        raise ConfigError(f"store {shown!r} has an option that is not known: only ?synchronous=full or normal")
+        raise ConfigError(
+            f"store {brief(shown, ADDRESS_CHARS)} has an option that is not known: only ?synchronous=full or normal"
+        )
     return SqliteAddress(shown, path, synchronous)
 
 

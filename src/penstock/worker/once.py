@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.domain.errors import LeaseLost, OnceUncertain, UsageError
 from penstock.domain.payload import decode_json, encode_json
-from penstock.domain.texts import UNSTORABLE, is_text
+from penstock.domain.texts import UNSTORABLE, brief, is_text
 from penstock.store.params import BeginOnce, EndOnce, Once
 from penstock.worker.run import Run
 
@@ -19,7 +19,8 @@ class Effect:
     def __init__(self, run: Run, key: str) -> None:
         if not is_text(key, KEY_CHARS_MAX):
             raise UsageError(
-                f"once({key!r}) is not possible: the key is a text of 1 to {KEY_CHARS_MAX} characters, {UNSTORABLE}"
+                f"once({brief(key)}) is not possible: the key is a text of 1 to {KEY_CHARS_MAX} characters, "
+                f"{UNSTORABLE}"
             )
         if run.over:
             raise UsageError("once() is too late: this attempt has ended")

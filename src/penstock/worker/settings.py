@@ -13,6 +13,7 @@ from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
 from penstock.domain.gates import Limit
 from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
+from penstock.domain.texts import brief
 from penstock.domain.turns import read_weights
 from penstock.observe.health import Limits
 from penstock.schedules.installing import Configured
@@ -111,7 +112,7 @@ def make_settings(**given: Any) -> WorkerSettings:
     known = WorkerSettings.__dataclass_fields__
     for name in values:
         if name not in known:
-            raise ConfigError(f"setting {name!r} does not exist; the settings of a worker are: {', '.join(known)}")
+            raise ConfigError(f"setting {brief(name)} does not exist; the settings of a worker are: {', '.join(known)}")
     values |= {name: check(values[name], name) for name, check in CHECKS.items() if name in values}
     values.setdefault("process_slots", min(cores(), values.get("concurrency", CONCURRENCY)))
     values.setdefault("worker_id", default_worker_id())
@@ -129,7 +130,7 @@ def default_worker_id() -> str:
 def _positive(value: Duration, name: str) -> float:
     seconds = parse_duration(value, name)
     if seconds <= 0:
-        raise ConfigError(f"{name}={value!r} is not possible: more than zero")
+        raise ConfigError(f"{name}={brief(value)} is not possible: more than zero")
     return seconds
 
 
@@ -143,7 +144,7 @@ def whole(low: int, high: int) -> Check:
 
     def check(value: object, name: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise ConfigError(f"{name}={value!r} is not possible: a whole number from {low} to {high}")
+            raise ConfigError(f"{name}={brief(value)} is not possible: a whole number from {low} to {high}")
         return value
 
     return check
@@ -152,14 +153,14 @@ def whole(low: int, high: int) -> Check:
 def _memory(value: str | int, name: str) -> int:
     size = parse_size(value, name)
     if size < MEMORY_BYTES_MIN:
-        raise ConfigError(f"{name}={value!r} is too little for any Python process: at least 64Mi")
+        raise ConfigError(f"{name}={brief(value)} is too little for any Python process: at least 64Mi")
     return size
 
 
 def _names(value: object, name: str) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, Iterable):
-        raise ConfigError(f"{name}={value!r} is not a list of names: write it like 'a,b' or ['a', 'b']")
+        raise ConfigError(f"{name}={brief(value)} is not a list of names: write it like 'a,b' or ['a', 'b']")
     names = tuple(check_name(part.strip() if isinstance(part, str) else part, name) for part in parts)
     if not names:
         raise ConfigError(f"{name} is empty: name at least one, or leave it out for the default")
@@ -169,7 +170,7 @@ def _names(value: object, name: str) -> tuple[str, ...]:
 def _resources(value: object, name: str) -> Resources:
     if isinstance(value, Resources):
         return value
-    raise ConfigError(f"{name}={value!r} is not possible: write Resources(cpu=4, memory='8Gi')")
+    raise ConfigError(f"{name}={brief(value)} is not possible: write Resources(cpu=4, memory='8Gi')")
 
 
 CHECKS: dict[str, Check] = {

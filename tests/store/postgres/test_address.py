@@ -73,6 +73,8 @@ def test_libpq_gets_what_the_address_says(address: str, expected: dict[str, str]
         ("postgresql://host/jobs?schema=a%22;drop", "is not possible: lower-case letters"),
         ("postgresql://host/jobs?schema=pg_toast", "not pg_"),
         (f"postgresql://host/jobs?schema={'x' * 55}", "at most 54 characters"),
+        (f"postgresql://host/jobs?schema={'x' * 64}", "at most 54 characters"),
+        ("postgresql://host/jobs?schema=A-B", "at most 54 characters"),
         ("postgresql://host/jobs?notify=maybe", "notify='maybe' does not exist; use on or off"),
         ("postgresql://host/jobs?prepare=1", "use on or off"),
         ("postgresql://host/jobs?pool=0", "1 to 1000"),

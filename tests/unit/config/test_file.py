@@ -66,6 +66,16 @@ def test_what_is_in_the_wrong_table_is_shown_the_right_one(toml: Toml, text: str
         ("\nworker = 5\n", 2, "worker=5 is one value here; it is a table: write [worker]"),
         ("\n[[worker]]\nconcurrency = 5\n", 2, "it is a table: write [worker]"),
         ("[worker.concurrency]\n", 1, "worker.concurrency is a table here; it takes one value: whole number"),
+        ("[rate_limits]\na = '5/second'\n\nb = { requests = 0 }\n", 4, "rate_limits.b: rate limit 'b' of 0"),
+        ("[rate_limits]\na = '5/second'\n\"shop:{shop}\" = 'x'\n", 3, "rate limit 'shop:{shop}' of 'x'"),
+        ("[rate_limits.a]\nrequests = 5\n[rate_limits.b]\nrequests = 0\n", 3, "rate_limits.b: rate limit 'b' of 0"),
+        ("[concurrency_limits]\na = 5\n'queue:b' = 0\n", 3, "concurrency_limits.queue:b: concurrency limit 0"),
+        ("[tenant_weights]\nacme = 3\nbeta = 0\n", 3, "a weight is how many turns"),
+        (
+            "[schedules.a]\ncron = '* * * * *'\ntype = 'x'\n[schedules.b]\ntype = 'y'\ncron = 'never'\n",
+            4,
+            "cron='never'",
+        ),
         ("[alerts]\nx = 1\n", 1, "alerts is not used by this version"),
     ],
 )

@@ -73,6 +73,8 @@ def list_jobs(
     from penstock.domain.ids import check_id
     from penstock.store.params import ListJobs
 
+    if key == "":
+        raise ConfigError("--key is empty: no job has such a key; give one as jobs show prints it, such as store:5")
     wanted = ListJobs(
         states=_states(state, sort),
         key=key,
@@ -112,11 +114,9 @@ def _told(wanted: ListJobs) -> str:
     """How far was looked, where that is not all."""
     from penstock.store.params.operating import LOOKED_AT_MAX
 
-    if wanted.looks_at < LOOKED_AT_MAX:
-        return ""
     if wanted.key is not None:
-        return f"of the {LOOKED_AT_MAX:,} newest with this key"
-    return f"of the {LOOKED_AT_MAX:,} last of each state" if wanted.sort == "finished" else ""
+        return f"of the {LOOKED_AT_MAX:,} newest with this key" if wanted.narrowed or wanted.states is not None else ""
+    return f"of the {LOOKED_AT_MAX:,} last of each state" if wanted.narrowed and wanted.sort == "finished" else ""
 
 
 def _show(page: list[Job], more: bool, address: str, told: str) -> None:

@@ -58,10 +58,14 @@ class ListJobs(JobFilter, frozen=True, kw_only=True):
     limit: int = 20
 
     @property
+    def narrowed(self) -> bool:
+        """Whether there is more to it than the states, the key and the page."""
+        return any(getattr(self, name) is not None for name in JobFilter.__struct_fields__)
+
+    @property
     def looks_at(self) -> int:
         """How many of those with the key, or that ended in a state, are looked at."""
-        narrowed = any(getattr(self, name) is not None for name in ("key", *JobFilter.__struct_fields__))
-        return LOOKED_AT_MAX if narrowed else self.limit
+        return max(LOOKED_AT_MAX, self.limit) if self.narrowed or self.key is not None else self.limit
 
 
 class CountJobs(JobFilter, frozen=True, kw_only=True):

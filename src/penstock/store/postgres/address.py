@@ -14,8 +14,9 @@ from urllib.parse import unquote
 
 from penstock.domain.duration import format_duration, parse_duration
 from penstock.domain.errors import ConfigError
+from penstock.domain.texts import ADDRESS_CHARS, brief
 from penstock.store.mask import HARMLESS, masked
-from penstock.store.postgres.statements import DEFAULT_SCHEMA, quoted
+from penstock.store.postgres.statements import DEFAULT_SCHEMA, SCHEMA_CHARS_MAX, quoted
 
 INSTALL = "pip install 'penstock[postgres]'"
 SCHEMES = ("postgresql", "postgres")
@@ -23,8 +24,6 @@ DRIVERS = ("", "psycopg", "psycopg_async", "psycopg2", "asyncpg")
 """What users of SQLAlchemy have behind a plus sign; penstock uses psycopg, whichever is named."""
 
 POOL_MAX = 1000
-SCHEMA_CHARS_MAX = 54
-"""The channel of notifications has the name of the schema and nine letters before it."""
 TIMEOUT_SECONDS_MIN, TIMEOUT_SECONDS_MAX = 0.1, 3600.0
 
 _PARTS = re.compile(r"(?P<scheme>[^:/]*)://(?:(?P<user>[^@/?]*)@)?(?P<hosts>[^/?]*)(?P<path>[^?]*)(?:\?(?P<query>.*))?")
@@ -128,7 +127,7 @@ def _check_passed(address: str, passed: list[str]) -> None:
             continue
         near = get_close_matches(name, [*_OWN, *known], n=1)
         fix = f"did you mean {near[0]}?" if near else f"those of penstock are {', '.join(_OWN)}; the others are libpq's"
-        _refuse(address, f"the option {name!r} is not known; {fix}")
+        _refuse(address, f"the option {brief(name)} is not known; {fix}")
 
 
 def libpq_options() -> list[str]:
@@ -159,7 +158,7 @@ def _joined(base: str, options: list[str]) -> str:
 
 
 def _refuse(address: str, what: str) -> NoReturn:
-    raise ConfigError(f"store {masked(address)!r} is not possible: {what}")
+    raise ConfigError(f"store {brief(masked(address), ADDRESS_CHARS)} is not possible: {what}")
 
 
 # Our own options
@@ -168,14 +167,14 @@ def _refuse(address: str, what: str) -> NoReturn:
 def _schema(text: str) -> str:
     quoted(text)
     if len(text) > SCHEMA_CHARS_MAX:
-        raise ConfigError(f"schema={text!r} is too long: at most {SCHEMA_CHARS_MAX} characters")
+        raise ConfigError(f"schema={brief(text)} is too long: at most {SCHEMA_CHARS_MAX} characters")
     return text
 
 
 def _switch(name: str) -> Callable[[str], bool]:
     def read(text: str) -> bool:
         if text.lower() not in ("on", "off"):
-            raise ConfigError(f"{name}={text!r} does not exist; use on or off")
+            raise ConfigError(f"{name}={brief(text)} does not exist; use on or off")
         return text.lower() == "on"
 
     return read
@@ -187,14 +186,14 @@ def _word(switch: bool) -> str:
 
 def _pool(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,4}", text) or not 1 <= int(text) <= POOL_MAX:
-        raise ConfigError(f"pool={text!r} is not possible: a whole number of connections, 1 to {POOL_MAX}")
+        raise ConfigError(f"pool={brief(text)} is not possible: a whole number of connections, 1 to {POOL_MAX}")
     return int(text)
 
 
 def _timeout(text: str) -> float:
     seconds = parse_duration(float(text) if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) else text, "timeout")
     if not TIMEOUT_SECONDS_MIN <= seconds <= TIMEOUT_SECONDS_MAX:
-        raise ConfigError(f"timeout={text!r} is not possible: from 100ms to 1h")
+        raise ConfigError(f"timeout={brief(text)} is not possible: from 100ms to 1h")
     return seconds
 
 

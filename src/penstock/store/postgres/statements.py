@@ -12,9 +12,12 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from penstock.domain.errors import ConfigError
+from penstock.domain.texts import brief
 
 DEFAULT_SCHEMA = "penstock"
 NAME_CHARS_MAX = 63
+SCHEMA_CHARS_MAX = 54
+"""The channel of notifications has the name of the schema and nine letters before it."""
 PARTS = {"claim_one_lane": ("claim_jobs", "many lanes"), "insert_jobs": ("insert_gated_jobs", "gates")}
 """Statements that are another without what it has between `-- such a line {` and `-- }`."""
 
@@ -27,8 +30,8 @@ def quoted(name: str) -> str:
     """A name as an identifier in SQL, or an error: the only place where one becomes part of a statement."""
     if not re.fullmatch(r"[a-z_][a-z0-9_]*", name) or len(name) > NAME_CHARS_MAX or name.startswith("pg_"):
         raise ConfigError(
-            f"schema={name!r} is not possible: lower-case letters, digits and underscores, beginning with a letter, "
-            f"at most {NAME_CHARS_MAX} characters, and not pg_…"
+            f"schema={brief(name)} is not possible: lower-case letters, digits and underscores, beginning with a "
+            f"letter, at most {SCHEMA_CHARS_MAX} characters, and not pg_…"
         )
     return f'"{name}"'
 
