@@ -247,7 +247,10 @@ class WorkflowHandle(msgspec.Struct, frozen=True, eq=False):
 
     def _known(self, found: WorkflowInfo | None) -> WorkflowInfo:
         if found is None:
-            raise ResultGone(f"workflow {self.id} is no longer stored: it ended and retention removed it")
+            raise ResultGone(
+                f"workflow {self.id} is not in the store: it ended and was removed, or was rolled back or undone "
+                "by a restore"
+            )
         return found
 
     def state(self) -> WorkflowState:

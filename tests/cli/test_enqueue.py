@@ -60,6 +60,25 @@ def test_a_type_that_no_worker_has_declared_is_noted_beside_the_answer(call: Cal
     assert call("enqueue", "greet", "{}").err == ""
 
 
+def test_a_job_that_is_dead_at_once_is_noted(call: Call, app: App) -> None:
+    @app.job(no_worker="fail")
+    async def hasty() -> None: ...
+
+    run_all(app)
+    outcome = call("enqueue", "hasty", "{}")
+    assert (outcome.code, outcome.err.splitlines()) == (
+        0, ["note: this job is dead: no workers available: no worker is running"],
+    )  # fmt: skip
+    assert call("enqueue", "hasty", "{}", "--json").json["state"] == "dead"
+    assert call("enqueue", "greet", "{}", "--json").json["state"] == "pending"
+    [again] = call("dead", "retry", outcome.out.strip(), "--json").json["retried"]
+    assert again["state"] == "dead"
+    noted = call("dead", "retry", again["new_id"])
+    assert (noted.code, noted.err.splitlines()) == (
+        0, ["note: the new job ended dead at once: no workers available: no worker is running"],
+    )  # fmt: skip
+
+
 def test_the_nearest_type_is_named_for_one_that_is_not_known(call: Call, app: App) -> None:
     app.enqueue("greet", {"name": "first"})
     run_all(app)

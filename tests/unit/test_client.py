@@ -45,6 +45,24 @@ def world(app: App, clock: FakeClock) -> World:
     return World(app.store, clock)
 
 
+def test_of_a_job_that_was_rolled_back_no_end_is_claimed(app: App) -> None:
+    class OnPurpose(Exception): ...
+
+    @app.job
+    async def greet() -> None: ...
+
+    def store_and_raise() -> None:
+        with app.transaction() as tx:
+            made.append(greet.using(conn=tx).enqueue())
+            raise OnPurpose
+
+    made: list[JobHandle[Any]] = []
+    with pytest.raises(OnPurpose):
+        store_and_raise()
+    with pytest.raises(errors.ResultGone, match=r"is not in the store: it ended and was removed, or .* rolled back"):
+        made[0].state()
+
+
 # Enqueue by name
 
 

@@ -30,6 +30,7 @@ from penstock.domain.errors import ConfigError
 
 if TYPE_CHECKING:
     from penstock.client import JobHandle
+    from penstock.domain.job import Job
     from penstock.store.contract import Store
 
 
@@ -75,7 +76,7 @@ def enqueue(
     ) | _moment(at)  # fmt: skip
     with existing_store(store) as opened:
         handle, types = _store_job(opened, name, arguments, options)
-        _report(handle, name, types, as_json)
+        _report(handle, opened.read_job(handle.id).wait(), name, types, as_json)
 
 
 def _moment(at: str | None) -> dict[str, Any]:
@@ -94,19 +95,24 @@ def _store_job(store: Store, name: str, payload: dict[str, Any], options: Any) -
     return handle, set(app.client.types)
 
 
-def _report(handle: JobHandle[Any], name: str, types: set[str], as_json: bool) -> None:
+def _report(handle: JobHandle[Any], job: Job | None, name: str, types: set[str], as_json: bool) -> None:
+    """`job` is as it was a moment later: it may have run by then, and not be kept."""
     from penstock.cli.output import print_json
     from penstock.client import nearest
+    from penstock.domain.job import State
 
     known, near = name in types, nearest(name, types)
     if as_json:
-        document = {"id": handle.id, "created": handle.created, "type": name, "type_known": known}
+        document = {"id": handle.id, "created": handle.created, "type": name, "type_known": known,
+                    "state": None if job is None else job.state}  # fmt: skip
         print_json(document if known else {**document, "nearest_type": near})
         return
     say(handle.id)
     if not handle.created:
         say("note: this job was stored before; nothing new was stored", err=True)
-    if not known:
+    if handle.created and job is not None and job.state is State.DEAD:
+        say(f"note: this job is dead: {job.reason}", err=True)
+    elif not known:
         mean = f": did you mean {near!r}? If so, penstock jobs cancel {handle.id}" if near else ""
         say(f"note: no worker has declared the type {name!r} in this store so far; the job waits{mean}", err=True)
 

@@ -132,8 +132,8 @@ def load(path: str | os.PathLike[str] | None = None, flags: Mapping[str, object]
 
 def _read_from(file: File, name: str, value: object) -> Setting:
     """A table has the line of its first entry that is refused by itself, if there is one."""
-    for key in value if isinstance(value, dict) else ():
-        _read(name, {key: value[key]}, file.path, file.place(f"{name}.{key}"))
+    for key, entry in value.items() if isinstance(value, dict) else ():
+        _read(name, {key: entry}, file.path, file.place(f"{name}.{key}"))
     return _read(name, value, file.path, file.place(name))
 
 

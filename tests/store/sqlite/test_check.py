@@ -158,6 +158,14 @@ def test_another_journal_mode(path: Path, made: None) -> None:
     assert (finding.level, "delete" in finding.message) == ("warning", True)
 
 
+def test_a_backup_that_nobody_uses_is_sound(path: Path, made: None) -> None:
+    copy = path.with_name("backup.db")
+    change(path, f"VACUUM INTO '{copy}'")
+    copy.chmod(0o600)
+    assert problems(copy) == []
+    assert "not in use" in only(copy, "durability").message
+
+
 def test_a_log_that_has_grown(path: Path, make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     enqueue(make_store())
     assert only(path, "write-ahead log").level == "ok"

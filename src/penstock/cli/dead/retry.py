@@ -22,6 +22,7 @@ from penstock.cli.options import (
 from penstock.cli.say import say
 
 if TYPE_CHECKING:
+    from penstock.domain.job import Job, State
     from penstock.store.contract import Store
     from penstock.store.params import DeadFilter
 
@@ -132,6 +133,7 @@ class _telling:  # noqa: N801 — reads as a verb: with _telling(pairs)
 
 def print_retried(store: Store, pairs: Pairs, as_json: bool) -> None:
     from penstock.cli.output import plural, print_json, show, table
+    from penstock.domain.job import State
 
     for workflow in _failed_workflows(store, pairs):
         say(
@@ -139,8 +141,14 @@ def print_retried(store: Store, pairs: Pairs, as_json: bool) -> None:
             f"of that: penstock workflows retry {workflow}",
             err=True,
         )
+    jobs = {new: store.read_job(new).wait() for _, new in pairs[:LOOKED_AT_MAX]}
+    dead = [job for job in jobs.values() if job is not None and job.state is State.DEAD]
+    if dead:
+        many = f"{plural(len(dead), 'new job')} of the first {len(jobs)}" if len(jobs) > 1 else "the new job"
+        say(f"note: {many} ended dead at once: {dead[0].reason}", err=True)
     if as_json:
-        print_json({"retried": [{"id": old, "new_id": new} for old, new in pairs], "count": len(pairs)})
+        retried = [{"id": old, "new_id": new, "state": _state(jobs.get(new))} for old, new in pairs]
+        print_json({"retried": retried, "count": len(pairs)})
         return
     if pairs:
         made = table("id", "new id")
@@ -148,6 +156,11 @@ def print_retried(store: Store, pairs: Pairs, as_json: bool) -> None:
             made.add_row(old, new)
         show(made)
     show(f"{plural(len(pairs), 'dead letter')} retried")
+
+
+def _state(job: Job | None) -> State | None:
+    """Of those that were not looked at, and those that have run and are not kept, nothing is known."""
+    return None if job is None else job.state
 
 
 def _failed_workflows(store: Store, pairs: Pairs) -> list[str]:

@@ -84,7 +84,7 @@ def _database(path: str, durability: str, vfs: str | None, deep: bool) -> Iterat
         with connection.reading(path, vfs) as db:
             schema = _schema(db, path)
             yield schema
-            yield _durability(db, durability)
+            yield _durability(db, path, durability)
             yield _integrity(db, path, deep)
             if deep and schema.level == "ok":
                 yield _lanes(db, path)
@@ -110,10 +110,12 @@ def _schema(db: apsw.Connection, path: str) -> Finding:
     return Finding("schema", "ok", f"version {status.current}, the latest")
 
 
-def _durability(db: apsw.Connection, durability: str) -> Finding:
+def _durability(db: apsw.Connection, path: str, durability: str) -> Finding:
     mode = db.execute("PRAGMA journal_mode").get
     if mode == "wal":
         return Finding("durability", "ok", durability)
+    if not os.path.exists(f"{path}-lock"):  # Which every use of a store makes beside it.
+        return Finding("durability", "ok", f"a copy that is not in use, such as a backup; in use: {durability}")
     return Finding(
         "durability", "warning", f"the journal mode is {mode}, not WAL: something has changed it",
         "find the program that sets PRAGMA journal_mode on this file; penstock sets WAL again when it opens it",
