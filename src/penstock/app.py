@@ -406,10 +406,14 @@ class App:
             return await worker.run()
 
     async def run_coordinator(self, **settings: Any) -> None:
-        """Do the duties for all here until stopped by a signal, and run no jobs. Settings: those of run_worker()."""
-        from penstock.worker.coordinating import LoneCoordinator
+        """Do the duties for all here until stopped by a signal, and run no jobs. The store must exist.
+
+        Settings: worker_id, heartbeat_interval, and those of run_worker() for when it leads.
+        """
+        from penstock.worker.coordinating import LoneCoordinator, refuse_others
         from penstock.worker.signals import stop_on_signals
 
+        refuse_others(settings)
         configured = self.config.worker_settings() if self.config else {}
         checked = self._checked(configured | {"worker_id": None}, settings)  # The config names a worker, not this one.
         plans = self._plans(checked.schedules) if len(self.registry) else {}

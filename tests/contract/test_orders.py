@@ -73,6 +73,14 @@ def test_a_resized_worker_hears_of_it_and_is_listed_with_its_new_slots(world: Wo
     assert resize(world, "one", 4) == 3
 
 
+def test_a_coordinator_has_no_slots_to_change(world: World) -> None:
+    session = world.register("one", slots=0, types=())
+    with pytest.raises(UnknownWorker, match="'one' is a coordinator: it runs no jobs, so it has no slots"):
+        resize(world, "one", 4)
+    assert told(world, session) == ("active", 0)
+    assert drain(world, "one")
+
+
 def test_the_newest_worker_of_an_id_is_told(world: World) -> None:
     world.heartbeat(world.register("one"), "inactive")
     session = world.register("one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 import operator
 
 import pytest
@@ -64,6 +65,38 @@ def test_one_leads_and_the_duties_are_done_by_it_alone(scene: Scene) -> None:
     assert min(map(len, done)) == 0
     assert 50 <= max(map(len, done)) <= 70
     assert set(functools.reduce(operator.iadd, done, [])) == {1}
+
+
+def test_duties_that_fail_are_told_once_and_when_it_is_over(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    process = Process(scene, "first", Counted(1.0, StoreUnavailable("the server does not answer")))
+    with caplog.at_level(logging.WARNING, "penstock.coordinator"):
+        scene.pass_time(60)
+        assert len(process.duty.done) >= 50
+        assert caplog.messages == ["could not count: the server does not answer; trying again"]
+        process.duty.error = None
+        scene.pass_time(2)
+    assert [line.split(",")[0] for line in caplog.messages[1:]] == ["the store is well again"]
+
+
+def test_a_trouble_with_the_duties_is_over_for_one_that_leads_no_more(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    process = Process(scene, "first", Counted(1.0, StoreUnavailable("the server does not answer")))
+    with caplog.at_level(logging.ERROR, "penstock.coordinator"):
+        scene.pass_time(5)
+    process.leader.step_down()
+    with caplog.at_level(logging.WARNING, "penstock.coordinator"):
+        process.duty.error = NotLeader("another leads")
+        scene.pass_time(60)
+    assert sum("well again" in line for line in caplog.messages) == 1
+
+
+def test_a_duty_that_failed_does_not_wait_for_its_next_turn(scene: Scene) -> None:
+    process = Process(scene, "first", Counted(20.0, StoreUnavailable("the server does not answer")))
+    scene.pass_time(23)
+    process.duty.interval, failed = 3600.0, len(process.duty.done)
+    scene.pass_time(100)
+    assert len(process.duty.done) - failed >= 3
 
 
 def test_a_duty_that_says_when_it_is_done_next_is_done_then(scene: Scene) -> None:

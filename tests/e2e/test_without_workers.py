@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+from pathlib import Path
 
 import pytest
 
-from penstock import App, JobExpired, JobFailed, State
+from penstock import App, ConfigError, JobExpired, JobFailed, State, StoreMissing
 from penstock.observe.stuck import takers_among
 from penstock.store.params import DrainWorker, ListDead
-from tests.e2e.processes import Process, Processes, until
+from tests.contract.engines import Engine
+from tests.e2e.processes import PATIENCE_SECONDS, Process, Processes, until
 
 BRISK = {"heartbeat_interval": 0.3, "recovery_interval": 0.1, "leader_lease": 0.5}
 
@@ -137,6 +140,7 @@ def test_a_coordinator_is_no_worker(app: App, processes: Processes) -> None:
 
 
 def test_a_coordinator_that_stops_leaves_the_lead_to_the_next(app: App, processes: Processes) -> None:
+    app.store.migrate()
     first = coordinator(processes, leader_lease=3600.0)
     first.wait_for(" leads, term 1")
     first.stop()
@@ -155,7 +159,41 @@ def test_the_command_needs_nothing_but_the_store(app: App, processes: Processes)
     assert {worker.status for worker in app.store.list_workers().wait()} == {"inactive"}
 
 
+def test_a_coordinator_makes_no_store(engine: Engine, tmp_path: Path) -> None:
+    address = engine.fresh(tmp_path)
+    app = App(address)
+    try:
+        with pytest.raises(StoreMissing, match=r"a coordinator makes none; .* make one with: penstock migrate"):
+            asyncio.run(asyncio.wait_for(app.run_coordinator(), PATIENCE_SECONDS))
+        assert app.store.migration_status().current == 0
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        app.close()
+        engine.drop(address)
+
+
+def test_a_killed_coordinator_can_be_started_under_its_id_at_once(app: App, processes: Processes) -> None:
+    app.store.migrate()
+    settings = {"worker_id": "keeper", "heartbeat_interval": 3600.0}
+    first = coordinator(processes, **settings)
+    first.wait_for("coordinator keeper leads, term 1")
+    refused = processes.script(RUN_COORDINATOR, **{**BRISK, **settings})
+    assert refused.wait() != 0
+    refused.wait_for("WorkerRefused")
+    assert not refused.printed("coordinator keeper stopped")  # It never started.
+    first.send(signal.SIGKILL)
+    first.wait()
+    coordinator(processes, **settings).stop()
+
+
+def test_a_coordinator_refuses_what_means_nothing_to_it(app: App) -> None:
+    for name, value in {"burst": True, "concurrency": 4, "queues": "mail", "cocnurrency": 4}.items():
+        with pytest.raises(ConfigError, match=f"'{name}' means nothing to a coordinator, which takes: worker_id, "):
+            asyncio.run(asyncio.wait_for(app.run_coordinator(**{name: value}), PATIENCE_SECONDS))
+
+
 def test_a_coordinator_stops_when_it_is_told_to_drain(app: App, processes: Processes) -> None:
+    app.store.migrate()
     running = coordinator(processes, worker_id="keeper")
     running.wait_for(" leads, term 1")
     app.store.drain_worker(DrainWorker("keeper", actor="ann")).wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -196,6 +197,27 @@ def test_what_the_store_never_takes_holds_up_nobody_else(error: Exception) -> No
     assert sorted(told) == sorted([f"2: {error}", "2 has failed", "3 is done"])
     (fifth,) = [end for batch in store.batches for end in batch.unfinished if end.token == 5]
     assert (fifth.member, fifth.error, fifth.reason) == (None, None, refusals.BARE_REASON)
+
+
+def test_after_an_outage_all_that_waited_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    store = FinishStore(StoreBusy("locked"))
+
+    async def story(finisher: Finisher) -> None:
+        finisher.completed(success(1))
+        while store.troubles:
+            await asyncio.sleep(0)
+        for token in (2, 3):  # While the first waits for its next try.
+            finisher.completed(success(token))
+        await finisher.flush()
+        finisher.completed(success(4))
+        await finisher.flush()
+
+    with caplog.at_level(logging.WARNING, "penstock.worker"):
+        with_finisher(store, story)
+    assert [[done.token for done in batch.completed] for batch in store.batches] == [[1], [2, 3], [4]]
+    began, over = caplog.messages
+    assert began == "outcomes of 1 job not stored yet: locked; trying again"
+    assert over.endswith(": outcomes of 3 jobs stored")
 
 
 def test_an_error_that_nobody_has_caused_ends_the_finisher() -> None:

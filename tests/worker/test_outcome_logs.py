@@ -85,8 +85,8 @@ def test_completed_is_told_when_it_is_stored_and_with_the_time_of_the_handler(
     done = next(record for record in caplog.records if getattr(record, "event", None) == "job.completed")
     assert done.duration_ms < 300  # type: ignore[attr-defined]
     text = caplog.text
-    assert text.count("outcomes of 1 jobs not stored yet: the server does not answer; trying again") == 1
-    assert "outcomes of 1 jobs stored" in text
+    assert text.count("outcomes of 1 job not stored yet: the server does not answer; trying again") == 1
+    assert "outcomes of 1 job stored" in text
     assert text.index("the store is well again") < text.index("completed in")
 
 

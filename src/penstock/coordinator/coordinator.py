@@ -11,25 +11,31 @@ from penstock.coordinator.duty import Duty, Judge
 from penstock.coordinator.leader import Leader
 from penstock.domain.errors import NotLeader, PenstockError
 from penstock.observe.logs import fields
-from penstock.observe.redaction import told
+from penstock.observe.trouble import Trouble
 
 POLL_SECONDS = 0.05
 JUDGING_SECONDS_MAX = 120.0
 """For so long at most one that is about to end stays to judge others."""
+
+AGAIN_SECONDS = 30.0
+"""A duty that could not be done is tried again after so long, even if its turn comes less often."""
 
 log = logging.getLogger("penstock.coordinator")
 
 
 class Coordinator:
     """`trusted` says whether this worker was in touch with the store of late: one that was cut off knows too little of
-    the others to judge them.
+    the others to judge them. A duty that cannot be done is a part of the `trouble` that others may meet too.
     """
 
-    def __init__(self, leader: Leader, duties: Iterable[Duty], trusted: Callable[[], bool]) -> None:
+    def __init__(self, leader: Leader, duties: Iterable[Duty], trusted: Callable[[], bool],
+                 trouble: Trouble | None = None) -> None:  # fmt: skip
         self._leader = leader
         self._duties = list(duties)
         self._turns = {id(duty): asyncio.Lock() for duty in self._duties}
         self._trusted = trusted
+        trouble = trouble or Trouble(log)
+        self._telling = {id(duty): trouble.part(passing=True) for duty in self._duties}
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -81,7 +87,7 @@ class Coordinator:
         try:
             return await duty.has_cause()
         except PenstockError as error:
-            log.error("could not %s: %s", duty.name, error)
+            self._telling[id(duty)].failed(f"could not {duty.name}", error)
             return False
 
     async def _until_trusted(self, judges: Iterable[Duty], end: float) -> None:
@@ -103,15 +109,20 @@ class Coordinator:
             await asyncio.sleep(duty.interval * (0.9 + 0.2 * random.random()) if pause is None else pause)
             term = self._leader.term
             pause = None
-            if term is not None and (self._trusted() or not duty.judges):
+            if term is None:
+                self._telling[id(duty)].worked()  # It is another's now, and whether that can do it is not known here.
+            elif self._trusted() or not duty.judges:
                 pause = await self._do(duty, term)
 
     async def _do(self, duty: Duty, term: int) -> float | None:
         try:
             async with self._turns[id(duty)]:  # One that is about to end does them between their regular turns.
-                return await duty.do(term)
+                pause = await duty.do(term)
         except NotLeader:
             self._leader.step_down()
+            return None
         except PenstockError as error:
-            log.error("could not %s: %s", duty.name, told(error))
-        return None
+            self._telling[id(duty)].failed(f"could not {duty.name}", error)
+            return min(duty.interval, AGAIN_SECONDS)
+        self._telling[id(duty)].worked()
+        return pause

@@ -39,10 +39,12 @@ log = logging.getLogger("penstock.coordinator")
 class Leader:
     """Asks for the lead until it resigns. `term` is that of this worker while it may act, else None."""
 
-    def __init__(self, store: Store, session: Callable[[], int], worker_id: str, lease: float) -> None:
+    def __init__(self, store: Store, session: Callable[[], int], worker_id: str, lease: float,
+                 kind: str = "worker") -> None:  # fmt: skip
         self._store = store
         self._session = session
         self._worker_id = worker_id
+        self._kind = kind
         self._lease = lease
         self._loop = asyncio.get_running_loop()
         self._term: int | None = None
@@ -78,14 +80,14 @@ class Leader:
             self.step_down()
             return
         if found.term != self._term:
-            log.info("worker %s leads, term %d", self._worker_id, found.term,
+            log.info("%s %s leads, term %d", self._kind, self._worker_id, found.term,
                      extra=fields("leader.elected", worker_id=self._worker_id, term=found.term))  # fmt: skip
         self._term, self._until = found.term, asked + self._lease
 
     def step_down(self) -> None:
         """Somebody else leads."""
         if self._term is not None:
-            log.warning("worker %s no longer leads, term %d", self._worker_id, self._term,
+            log.warning("%s %s no longer leads, term %d", self._kind, self._worker_id, self._term,
                         extra=fields("leader.deposed", worker_id=self._worker_id, term=self._term))  # fmt: skip
         self._term = None
 

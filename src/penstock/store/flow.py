@@ -84,6 +84,12 @@ def check_slots(slots: object, name: str = "slots") -> int:
     return slots
 
 
+def refuse_without_slots(worker_id: str, slots: int) -> None:
+    """An error for one that runs no jobs, and has none for that reason."""
+    if slots == 0:
+        raise UnknownWorker(f"{worker_id!r} is a coordinator: it runs no jobs, so it has no slots")
+
+
 def refuse_absent(worker_id: str, found: Sequence[tuple[str, int, int]], live: Sequence[str]) -> None:
     """An error unless the newest worker with this id is alive: (status, silent, stale after), in microseconds."""
     alive = f"alive are: {_listed(live)}" if live else "no worker is alive"

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from importlib.metadata import version
 from typing import Any
 
@@ -18,18 +18,35 @@ from penstock.coordinator.coordinator import Coordinator
 from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
-from penstock.domain.errors import PenstockError, StoreError
+from penstock.domain.errors import ConfigError, PenstockError, StoreError, StoreMissing
 from penstock.observe.logs import fields
+from penstock.observe.redaction import told
+from penstock.observe.trouble import Trouble
 from penstock.store.contract import Store
 from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker
 from penstock.worker.heartbeat import Heartbeat
+from penstock.worker.identity import own_identity
 from penstock.worker.outage import FATAL, Patience
+from penstock.worker.predecessor import register
 from penstock.worker.settings import WorkerSettings
 
 ORDERS_SECONDS = 1.0
 """How often it looks whether a person told it to drain."""
 
+TAKEN = (
+    "worker_id", "heartbeat_interval", "recovery_interval", "start_timeout", "start_check_interval", "probe_interval",
+    "prune_interval", "schedule_interval", "leader_lease", "ageing", "failing_queues", "retention", "schedules",
+)  # fmt: skip
+"""The settings of a worker that mean something here."""
+
 log = logging.getLogger("penstock.coordinator")
+
+
+def refuse_others(settings: Iterable[str]) -> None:
+    """An error for a setting that would be given in vain."""
+    for name in settings:
+        if name not in TAKEN:
+            raise ConfigError(f"setting {name!r} means nothing to a coordinator, which takes: {', '.join(TAKEN)}")
 
 
 class LoneCoordinator:
@@ -44,9 +61,11 @@ class LoneCoordinator:
         self._prepare = prepare
         self._stopping = asyncio.Event()
         self._registering = False
+        self._started = False
         self._session = 0
         self._error: BaseException | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._trouble = Trouble(log)
 
     def stop(self) -> None:
         if not self._stopping.is_set():
@@ -62,13 +81,19 @@ class LoneCoordinator:
             loop.call_soon_threadsafe(self._register_again, session)
 
         heartbeat = self._heartbeat = Heartbeat(self._store, self._clock, settings.heartbeat_interval, lost)
-        leader = Leader(self._store, lambda: self._session, settings.worker_id, settings.coordinator.lease)
+        heartbeat.telling = self._trouble.part(passing=True)
+        leader = Leader(
+            self._store, lambda: self._session, settings.worker_id, settings.coordinator.lease, "coordinator"
+        )
+        leader.telling = self._trouble.part(passing=True)
         duties = [duty(self._store, settings.coordinator) for duty in DUTIES]
-        coordinator = Coordinator(leader, duties, heartbeat.trusted)
+        coordinator = Coordinator(leader, duties, heartbeat.trusted, self._trouble)
         try:
+            await self._refuse_missing()
             await self._register()
             heartbeat.start(self._session)
             await self._prepare()
+            self._started = True
             log.info("coordinator %s started on %s", settings.worker_id, self._store.address,
                      extra=fields("coordinator.started", worker_id=settings.worker_id))  # fmt: skip
             self._tasks += [self._guard(coordinator.run()), self._guard(self._heed_orders())]
@@ -90,9 +115,10 @@ class LoneCoordinator:
             try:
                 await self._store.heartbeat_worker(HeartbeatWorker(self._session, "inactive"))
             except StoreError as error:
-                log.error("could not sign off: %s", error)
-        log.info("coordinator %s stopped", self._settings.worker_id,
-                 extra=fields("coordinator.stopped", worker_id=self._settings.worker_id))  # fmt: skip
+                log.error("could not sign off: %s", told(error))
+        if self._started:
+            log.info("coordinator %s stopped", self._settings.worker_id,
+                     extra=fields("coordinator.stopped", worker_id=self._settings.worker_id))  # fmt: skip
 
     def _guard(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A part that must not end by an error unnoticed."""
@@ -110,6 +136,7 @@ class LoneCoordinator:
 
     async def _heed_orders(self) -> None:
         """Stop when a person says so through the store; and when the store is gone for good."""
+        telling = self._trouble.part()
         while True:
             await asyncio.sleep(ORDERS_SECONDS)
             session = self._session
@@ -118,19 +145,30 @@ class LoneCoordinator:
             except StoreError as error:
                 if isinstance(error, FATAL):
                     raise
-                continue  # Whoever renews the lead says that the store is away.
+                telling.failed("could not read orders", error)
+                continue
+            telling.worked()
             if orders.status == "draining" and session == self._session:
                 self.stop()
 
     # Registration
 
+    async def _refuse_missing(self) -> None:
+        """It looks after a store, and makes none: an address that is wrong would go unnoticed."""
+        if (await asyncio.to_thread(self._store.migration_status)).current == 0:
+            raise StoreMissing(
+                f"there is no store at {self._store.address}, and a coordinator makes none; check the address, or make "
+                "one with: penstock migrate"
+            )
+
     async def _register(self) -> None:
         settings = self._settings
-        self._session = await self._store.register_worker(
+        self._session = await register(
+            self._store,
             RegisterWorker(
                 worker_id=settings.worker_id, host=socket.gethostname(), pid=os.getpid(), version=version("penstock"),
-                slots=0, stale_after=settings.stale_after, types=(), capabilities=(),
-            )
+                slots=0, stale_after=settings.stale_after, types=(), capabilities=(), process=own_identity(),
+            ),
         )  # fmt: skip
         self._heartbeat.session = self._session
 
@@ -143,11 +181,12 @@ class LoneCoordinator:
         self._tasks.append(self._guard(self._keep_registering()))
 
     async def _keep_registering(self) -> None:
-        patience = Patience()
+        patience = Patience(self._trouble.part())
         while self._registering:
             try:
                 await self._register()
                 self._registering = False
+                patience.over()
             except StoreError as error:
                 if isinstance(error, FATAL):
                     raise

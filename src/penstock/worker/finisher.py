@@ -11,6 +11,7 @@ from penstock.domain.errors import CommitUncertain, StoreError
 from penstock.domain.job import State
 from penstock.observe.redaction import told
 from penstock.observe.trouble import Trouble
+from penstock.observe.words import counted
 from penstock.store.call import Call
 from penstock.store.contract import Store
 from penstock.store.params import Claim, Completed, FinishJobs, History, NewJob, NewWorkflow, Unfinished
@@ -65,6 +66,9 @@ class Finisher:
         self.lost = 0
         self._failed_late: set[int] = set()
         """Successes of this batch that have failed after all."""
+        self._late: list[Patience] = []
+        """Of batches that had to wait and are stored now, while what gathered behind them is not yet."""
+        self._stored_late = 0
         self._broken = False
         """Whether the store has failed for good."""
 
@@ -153,11 +157,23 @@ class Finisher:
                     self._failed(error)
                     return {*(done.token for done in batch.completed), *(end.token for end in batch.unfinished)}
                 waited, sent_before = True, sent_before or isinstance(error, CommitUncertain)
-                await patience.wait(f"outcomes of {_jobs_in(batch)} jobs not stored yet", error)
+                await patience.wait(f"outcomes of {counted(_jobs_in(batch), 'job')} not stored yet", error)
         lost = () if sent_before else lost  # After a first try, those that look lost were stored by it.
         if waited:
-            patience.over(f"outcomes of {_jobs_in(batch) - len(lost)} jobs stored")
+            self._late.append(patience)
+        if self._late:
+            self._stored_late += _jobs_in(batch) - len(lost)
+            if not waited or not (self._completed or self._unfinished):
+                self._tell_over()
         return lost
+
+    def _tell_over(self) -> None:
+        """The outage is over for the outcomes: those of the batches that waited, and those that gathered behind."""
+        late, self._late = self._late, []
+        stored, self._stored_late = self._stored_late, 0
+        for patience in late[1:]:
+            patience.over()
+        late[0].over(f"outcomes of {counted(stored, 'job')} stored")
 
     async def _store_apart(
         self, batch: FinishJobs, suspects: Mapping[int, Refused], error: Exception

@@ -1,14 +1,37 @@
-"""Whether the worker that had this one's id before is gone, so that nobody has to wait until it is stale (SPEC R9)."""
+"""Registers whoever starts, also in the place of one with its id that is gone: nobody has to wait until that one is
+stale (SPEC R9).
+"""
 
 from __future__ import annotations
 
+import logging
 import socket
 
+import msgspec
+
+from penstock.domain.errors import WorkerRefused
+from penstock.observe.logs import fields
 from penstock.store.contract import Store
+from penstock.store.params import RegisterWorker
 from penstock.worker.identity import is_gone
 
+log = logging.getLogger("penstock.worker")
 
-async def gone_before(store: Store, worker_id: str) -> int | None:
+
+async def register(store: Store, newcomer: RegisterWorker) -> int:
+    """Its session. One whose id is in use by a process that runs is refused."""
+    try:
+        return await store.register_worker(newcomer)
+    except WorkerRefused:
+        gone = await _gone_before(store, newcomer.worker_id)
+        if gone is None:
+            raise
+        log.warning("the process that was worker %s is gone: its jobs are recovered", newcomer.worker_id,
+                    extra=fields("worker.replaced", worker_id=newcomer.worker_id))  # fmt: skip
+        return await store.register_worker(msgspec.structs.replace(newcomer, replaces=gone))
+
+
+async def _gone_before(store: Store, worker_id: str) -> int | None:
     """The session of a registered worker with this id whose process runs no more, on this machine."""
     for one in await store.list_workers():
         registered = one.status in ("active", "draining") or one.failing

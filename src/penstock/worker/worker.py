@@ -18,12 +18,11 @@ from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
-from penstock.domain.errors import ConfigError, PenstockError, StoreError, WorkerRefused
+from penstock.domain.errors import ConfigError, PenstockError, StoreError
 from penstock.domain.registry import Registry
 from penstock.observe.logs import fields
 from penstock.observe.redaction import log_error, told
 from penstock.observe.trouble import Trouble
-from penstock.store.call import Call
 from penstock.store.contract import Listener, Store
 from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker, Signals
 from penstock.worker import child
@@ -39,7 +38,7 @@ from penstock.worker.line import check_limited_types, lines_of, served_types
 from penstock.worker.memory import watch_memory
 from penstock.worker.neighbours import Neighbours
 from penstock.worker.outage import FATAL, Patience
-from penstock.worker.predecessor import gone_before
+from penstock.worker.predecessor import register
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Stop
 from penstock.worker.serving import ServedHealth
@@ -272,7 +271,8 @@ class Worker:
         settings = self._settings.coordinator
         leader = Leader(self._store, lambda: self._session, self._settings.worker_id, settings.lease)
         leader.telling = self._trouble.part(passing=True)
-        return Coordinator(leader, [duty(self._store, settings) for duty in DUTIES], heartbeat.trusted)
+        duties = [duty(self._store, settings) for duty in DUTIES]
+        return Coordinator(leader, duties, heartbeat.trusted, self._trouble)
 
     async def _work(self, crew: Crew, listener: Listener, heartbeat: Heartbeat) -> None:
         settings = self._settings
@@ -367,20 +367,9 @@ class Worker:
     # Registration
 
     async def _register(self, listener: Listener, heartbeat: Heartbeat) -> None:
-        try:
-            self._session = await self._ask_to_register(listener)
-        except WorkerRefused:
-            gone = await gone_before(self._store, self._settings.worker_id)
-            if gone is None:
-                raise
-            log.warning("the process that was worker %s is gone: its jobs are recovered", self._settings.worker_id,
-                        extra=fields("worker.replaced", worker_id=self._settings.worker_id))  # fmt: skip
-            self._session = await self._ask_to_register(listener, replaces=gone)
-        heartbeat.session = self._session
-
-    def _ask_to_register(self, listener: Listener, replaces: int | None = None) -> Call[int]:
         settings = self._settings
-        return self._store.register_worker(
+        self._session = await register(
+            self._store,
             RegisterWorker(
                 worker_id=settings.worker_id,
                 host=socket.gethostname(),
@@ -397,9 +386,9 @@ class Worker:
                 health=self._health_url,
                 limits=settings.limits,
                 process=own_identity(),
-                replaces=replaces,
-            )
+            ),
         )
+        heartbeat.session = self._session
 
     def _register_again(self, session: int) -> None:
         """The store declared this worker lost (it was silent for too long): its jobs are gone; begin anew."""

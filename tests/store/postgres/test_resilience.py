@@ -321,6 +321,34 @@ def test_worker_whose_claims_and_finishes_lose_their_answers_runs_each_job_once(
     assert far.rows("SELECT count(*) FROM worker") == [(1,)]
 
 
+@pytest.mark.parametrize("alone", [True, False], ids=["coordinator", "worker"])
+def test_an_outage_is_told_once_by_whoever_leads(
+    far: Place, proxy: Proxy, alone: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    brisk = {"heartbeat_interval": 0.3, "recovery_interval": 0.1, "schedule_interval": 0.1, "leader_lease": 10.0}
+    parts = ["heartbeat not stored", "could not ask who leads", "could not fire schedules"]
+    parts.append("could not read orders" if alone else "could not claim")
+
+    async def story() -> None:
+        running = asyncio.ensure_future(far.app.run_coordinator(**brisk) if alone else far.app.run_worker(**brisk))
+        await until(lambda: " leads, term 1" in caplog.text, "it leads")
+        await asyncio.to_thread(proxy.refuse)
+        await asyncio.to_thread(proxy.cut)
+        await until(lambda: all(part in caplog.text for part in parts), "all parts have met it")
+        await asyncio.to_thread(proxy.heal)
+        await until(lambda: "the store is well again" in caplog.text, "it is over")
+        running.cancel()
+        await asyncio.wait({running})
+
+    with caplog.at_level(logging.DEBUG, "penstock"):
+        asyncio.run(story())
+    loud = [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING]
+    loud = [line for line in loud if "notifications" not in line]
+    assert [("trying again" in line, "the store is well again" in line) for line in loud] == [
+        (True, False), (False, True)
+    ], loud  # fmt: skip
+
+
 # Silence
 
 

@@ -92,6 +92,7 @@ def drain_steps(drain: p.DrainWorker) -> Steps[bool]:
 def resize_steps(resize: p.ResizeWorker) -> Steps[int]:
     slots = flow.check_slots(resize.slots)
     session, before = yield from _told_worker(resize.worker_id)
+    flow.refuse_without_slots(resize.worker_id, before)
     yield from run("resize_worker", session=session, slots=slots)
     detail = {"worker": resize.worker_id, "slots": slots, "before": before}
     yield from _ordered(resize.actor, "resize", detail)

@@ -76,6 +76,7 @@ def drain_worker(tx: Tx, drain: p.DrainWorker) -> bool:
 def resize_worker(tx: Tx, resize: p.ResizeWorker) -> int:
     slots = flow.check_slots(resize.slots)
     session, before = _told_worker(tx, resize.worker_id)
+    flow.refuse_without_slots(resize.worker_id, before)
     tx.change("resize_worker", session=session, slots=slots)
     _audit(tx, resize.actor, "resize", {"worker": resize.worker_id, "slots": slots, "before": before})
     tx.wake = True
