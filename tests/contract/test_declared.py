@@ -386,7 +386,7 @@ def test_who_does_it_is_a_text(program: Program, act: str, by: Any) -> None:
     more: dict[str, Any] = {}
     if act in ("add", "reschedule"):
         more = {"job": program.cleanup.bind(), **HOURLY}
-    with pytest.raises(ConfigError, match=r"^by='.{0,34}' is not who did it: a text of 1 to 200 characters"):
+    with pytest.raises(ConfigError, match=r"^by=.{1,83} is not who did it: a text of 1 to 200 characters"):
         getattr(program.all, act)("nightly", by=by, **more)
     assert program.all.list() == []
 
