@@ -84,10 +84,11 @@ def test_what_waits_behind_a_blocked_loop_is_run_by_another_and_only_there(
     """It is fetched ahead, and the start timeout gives it to another. The first must ask before it begins the rest."""
     calls = [app.client.call_by_name("some_blocks", {"number": number, "gate": gate}, {}, {}) for number in range(2000)]
     jobs = app.enqueue_many(calls)
-    first = processes.worker(HANDLERS, **BRISK, concurrency=1)
+    patient = {**BRISK, "start_timeout": 6.0}  # Longer than a busy machine lets a job wait that was fetched ahead.
+    first = processes.worker(HANDLERS, **patient, concurrency=1)
     first.wait_for("blocks ")
     number = int(first.printed("blocks ")[0].split()[-1])
-    second = processes.worker(HANDLERS, **BRISK, concurrency=10)
+    second = processes.worker(HANDLERS, **patient, concurrency=10)
     held = {State.RUNNING, State.COMPLETED}  # Of those that ran before the blocker some wait for the loop to be stored.
     until(lambda: set(counts(app)) == held, "another has run all that had not begun")
     assert sum(give_backs(app, job.id) for job in jobs[number + 1 : number + 1000]) > 0, "nothing was fetched ahead"
