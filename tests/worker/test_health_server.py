@@ -162,6 +162,18 @@ def test_a_request_just_over_the_bound_is_told_so(server: HealthServer) -> None:
     assert b" 431 " in say(server, line + b"x: " + b"y" * (room - 10) + b"\r\nz: " + b"y" * 20 + b"\r\n\r\n")
 
 
+def test_a_refusal_is_heard_by_whoever_is_still_speaking(server: HealthServer) -> None:
+    """The rest of the request comes in pieces, and nobody has read it when the answer is given."""
+    for _ in range(200):
+        with connect(server) as client:
+            client.sendall(b"GET /live HTTP/1.0\r\nx: " + b"y" * REQUEST_BYTES_MAX)
+            client.sendall(b"y" * REQUEST_BYTES_MAX)
+            answer = b""
+            while piece := client.recv(65536):
+                answer += piece
+        assert b" 431 " in answer
+
+
 # Slow clients
 
 

@@ -40,6 +40,7 @@ REQUEST_BYTES_MAX = 16 * 1024
 SWEEP_SECONDS = 1.0
 PAUSE_SECONDS = 0.1
 CLOSE_SECONDS_MAX = 1.0
+REST_SECONDS, REST_READS = 0.2, 8
 ROOM_SECONDS_MAX = 0.5
 """How long a newcomer waits while the threads of those that were hung up on come to their end."""
 
@@ -215,6 +216,19 @@ class _Request(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     do_GET = do_HEAD = answer  # noqa: N815 — the names that http.server looks for
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """And read the rest of what was refused, as far as it comes at once: to close a connection on bytes that nobody
+        has read makes the system take back the answer, too.
+        """
+        super().send_error(code, message, explain)
+        with contextlib.suppress(OSError):
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(REST_SECONDS)
+            for _ in range(REST_READS):
+                if not self.connection.recv(REQUEST_BYTES_MAX):
+                    break
 
     def version_string(self) -> str:
         return "penstock"
