@@ -86,10 +86,7 @@ class Executor:
     # Taking work
 
     def take(self, claims: list[Claim], claimed_at_us: int, asked: float) -> None:
-        """Begin what fits into the slots; buffer the rest. `asked` is when the claim was sent, by the loop's clock.
-
-        The store's clock is kept as an offset to ours.
-        """
+        """Begin what fits into the slots; buffer the rest. `asked` is when the claim was sent, by the loop's clock."""
         self._doubt.take(asked, alone=not self.buffer)
         self._offset_us = claimed_at_us - int(self._loop.time() * 1e6)
         self._plans.forget()
@@ -105,6 +102,8 @@ class Executor:
         self.buffer.extend(claims)
         self.idle.clear()
         self._fill()
+        if self.buffer and self.jam is not None:  # It became full while this claim was on its way.
+            self.give_back("its worker is full of threads that were given up")
         self._note_idle()
 
     @property
