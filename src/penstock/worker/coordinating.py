@@ -20,7 +20,7 @@ from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.errors import ConfigError, PenstockError, StoreError, StoreMissing
 from penstock.observe.logs import fields
-from penstock.observe.redaction import told
+from penstock.observe.redaction import log_error, told
 from penstock.observe.trouble import Trouble
 from penstock.store.contract import Store
 from penstock.store.params import HeartbeatWorker, ReadSignals, RegisterWorker
@@ -128,7 +128,7 @@ class LoneCoordinator:
                 await work
             except Exception as error:
                 if not isinstance(error, PenstockError):
-                    log.exception("a part of the coordinator failed")
+                    log_error(log, logging.ERROR, error, "a part of the coordinator failed")
                 self._error = self._error or error
                 self._stopping.set()
 
