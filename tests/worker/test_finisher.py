@@ -84,6 +84,32 @@ def test_outcomes_survive_an_outage_of_the_store() -> None:
     assert sorted(store.tokens) == [1, 2]
 
 
+def test_what_is_on_its_way_to_the_store_is_told_as_begun_like_what_waits() -> None:
+    """While a handler blocks the event loop the store would take it for never begun, and give it to another."""
+
+    class SlowStore(FinishStore):
+        def finish_jobs(self, params: FinishJobs) -> Any:
+            async def answer() -> list[int]:
+                started.set()
+                await go_on.wait()
+                return []
+
+            return answer()
+
+    async def story(finisher: Finisher) -> None:
+        finisher.completed(Completed(1, 11))
+        finisher.unfinished(msgspec.structs.replace(released(2), started_at=12))
+        await started.wait()
+        finisher.completed(Completed(3, 13))
+        assert sorted(finisher.starts()) == [(1, 11), (2, 12), (3, 13)]
+        go_on.set()
+        await finisher.flush()
+        assert finisher.starts() == []
+
+    started, go_on = asyncio.Event(), asyncio.Event()
+    assert with_finisher(SlowStore(), story) == []
+
+
 def test_what_gathers_while_a_batch_is_stored_becomes_the_next_batch() -> None:
     store = FinishStore()
 

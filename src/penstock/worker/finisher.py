@@ -53,6 +53,8 @@ class Finisher:
         self._trouble = trouble or Trouble(log)
         self._completed: list[Completed] = []
         self._unfinished: list[Unfinished] = []
+        self._sent = FinishJobs()
+        """What is on its way to the store."""
         self._follow_ups: list[tuple[int, NewJob]] = []
         self._workflows: list[tuple[int, NewWorkflow]] = []
         self._suspects: dict[int, Refused] = {}
@@ -103,8 +105,13 @@ class Finisher:
         return len(self._completed) + len(self._unfinished) + len(self._settling)
 
     def starts(self) -> list[tuple[int, int]]:
-        """Tokens whose outcome waits for the event loop, and when they began. From any thread."""
-        ended: list[Completed | Unfinished] = [*self._completed, *self._unfinished]
+        """Tokens whose outcome is not stored yet, and when they began. From any thread, while the loop is blocked: then
+        what is on its way stays there.
+        """
+        sent = self._sent
+        ended: list[Completed | Unfinished] = [
+            *self._completed, *self._unfinished, *sent.completed, *sent.unfinished,
+        ]  # fmt: skip
         return [(end.token, end.started_at) for end in ended if end.started_at is not None]
 
     async def run(self) -> None:
@@ -119,7 +126,7 @@ class Finisher:
             await self._wake.wait()
             self._wake.clear()
             self._flushed.clear()
-            batch = FinishJobs(
+            batch = self._sent = FinishJobs(
                 self._completed, self._unfinished, self._follow_ups, self._history, workflows=self._workflows
             )
             after, self._after = self._after, []
@@ -130,6 +137,7 @@ class Finisher:
                 after = [one for one in after if one[0] not in self._failed_late] if self._failed_late else after
                 self._failed_late.clear()
                 self._tell(after, lost)
+            self._sent = FinishJobs()
             if not (self._completed or self._unfinished):
                 self._flushed.set()
 

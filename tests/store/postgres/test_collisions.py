@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from penstock import Unique
+from penstock import State, Unique
 from penstock.store import params as p
 from penstock.store.postgres.store import PostgresStore
 from tests.postgres.processes import wait_until
 from tests.postgres.server import shared
+from tests.store.postgres.rivals import emptied_world
 from tests.store.postgres.trouble import PATIENCE_SECONDS, Place, all_final, new_job, new_place, within, working
 
 
@@ -48,6 +49,18 @@ def test_deadlock_of_our_own_is_done_again(place: Place, plain: bool) -> None:
         rival.execute("ROLLBACK")
         assert [new.created for new in asked.result(30)] == [True, True]
     assert place.counts["job"] == 2
+
+
+def test_a_start_does_not_wait_for_an_outcome_that_is_being_stored() -> None:
+    """A thread tells of starts while the event loop is blocked, in the middle of a transaction that ends some."""
+    with emptied_world() as world, world.rival() as rival:
+        world.add_many(2)
+        ending, running = world.claim(world.register())
+        rival.execute("DELETE FROM lease WHERE token = %s", [ending.token])
+        assert world.start(ending, running) == []
+        assert (world.state(ending.id), world.state(running.id)) == (State.CLAIMED, State.RUNNING)
+        rival.commit()
+        assert world.start(ending, running) == [ending.token]
 
 
 def test_role_with_serializable_transactions_by_default_has_no_collisions(place: Place) -> None:
