@@ -44,9 +44,10 @@ class StubExecutor:
 
     def hurry(self) -> None: ...
 
-    def give_back(self, why: str) -> None:
+    def give_back(self, why: str, keep: int = 0) -> None:
         self.given_back.append(why)
-        self.buffer.clear()
+        while len(self.buffer) > keep:
+            self.buffer.pop()
 
     def take(self, claims: list[Claim], claimed_at_us: int, asked: float) -> None:
         self.buffer.extend(claims)

@@ -238,3 +238,25 @@ def test_what_was_fetched_ahead_and_does_not_begin_goes_back_if_another_is_idle(
         assert executor.given_back == ["another worker can begin it sooner"]
 
     beside_claimers([at(1, 50, jobs=49), at(2, 50)], story, here=1)
+
+
+def test_what_was_fetched_ahead_and_begins_slowly_goes_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come one by one, each a moment after the other, as behind handlers that block the event loop."""
+    monkeypatch.setattr(claimer_module, "HELD_SECONDS_MAX", 0.2)
+
+    async def story(store: SharedStore, claimers: list[Claimer], executors: list[StubExecutor]) -> None:
+        (executor,) = executors
+        await dry(store, claimers)
+        executor.take([claim(100 + n) for n in range(1000)], 0, asyncio.get_running_loop().time())
+        claimers[0].hint.set()
+        while not executor.given_back:
+            assert len(executor.buffer) > 1, "all of them were waited for"
+            begun = executor.buffer.popleft()
+            del executor.active[next(iter(executor.active))]
+            executor.active[begun.token] = begun
+            executor.ended += 1
+            await asyncio.sleep(0.01)
+        assert executor.given_back == ["another worker can begin it sooner"]
+        assert len(executor.buffer) <= 5, "more was kept than begins within a moment"
+
+    beside_claimers([at(1, 50, jobs=49), at(2, 50)], story, here=1)

@@ -216,16 +216,18 @@ class Claimer:
         self._bite = self._bite * 2 if self._bite * 2 < slots else None
 
     async def _until_room(self) -> None:
-        """Wait until more can be claimed. What was fetched ahead and does not begin is given back to those who can."""
+        """Wait until more can be claimed. What was fetched ahead and begins more slowly than thought is given back, if
+        others could begin it: they have free slots, and the start timeout would judge it as held and not begun.
+        """
         executor = self._executor
         executor.room.clear()
-        first = executor.buffer[0] if executor.buffer else None
         try:
-            async with asyncio.timeout(None if first is None else HELD_SECONDS_MAX):
+            async with asyncio.timeout(HELD_SECONDS_MAX if executor.buffer else None):
                 await executor.room.wait()
         except TimeoutError:
-            if executor.buffer and executor.buffer[0] is first and self._spreading.shared:
-                executor.give_back("another worker can begin it sooner")
+            self._measure_pace()
+            if len(executor.buffer) > self._prefetch and self._spreading.shared:
+                executor.give_back("another worker can begin it sooner", keep=self._prefetch)
 
     async def _hint_or_idle(self, timeout: float) -> None:
         idle = asyncio.ensure_future(self._together.until_idle())

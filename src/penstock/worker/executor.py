@@ -477,10 +477,10 @@ class Executor:
         self.hurry()
         self._note_idle()
 
-    def give_back(self, why: str) -> None:
-        """Release what was claimed ahead."""
-        while self.buffer:
-            claim = self.buffer.popleft()
+    def give_back(self, why: str, keep: int = 0) -> None:
+        """Release what was claimed ahead, but for so many of those that are next."""
+        while len(self.buffer) > keep:
+            claim = self.buffer.pop()
             self._outcomes.release(claim, why)
             self.freed(claim)
 
