@@ -104,6 +104,25 @@ def test_start_timeout_goes_on_until_all_is_given_back(
     assert "claimed and not begun within 5m" in caplog.text
 
 
+def test_a_step_of_the_stores_clock_gives_nothing_back_before_its_time(
+    scene: Scene, session: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    duty = StartTimeout(scene.store, CoordinatorSettings())
+    job = scene.world.add()
+    scene.world.claim(session)
+    do(scene, duty)
+    true = scene.clock.now_us
+    monkeypatch.setattr(scene.clock, "now_us", lambda: true() + 3600 * 1_000_000)
+    for _ in range(4):
+        scene.pass_time(60)
+        do(scene, duty)
+        assert scene.world.state(job) is State.CLAIMED
+    assert caplog.text.count("the store's clock was set by +3600 s") == 1
+    scene.pass_time(120)
+    do(scene, duty)
+    assert scene.world.state(job) is State.PENDING
+
+
 def test_expiry(scene: Scene, session: int) -> None:
     job = scene.world.add(ttl=5.0)
     scene.pass_time(6)

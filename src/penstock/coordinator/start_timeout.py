@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from penstock.coordinator.settings import CoordinatorSettings
@@ -13,6 +14,8 @@ from penstock.store.contract import Store
 from penstock.store.params import GiveBackJobs, ListJobs
 
 LOOKED_AT = 1000
+STEP_SECONDS = 1.0
+"""When the store's clock went so much further than the own one between two looks, or less far, it was set."""
 
 log = logging.getLogger("penstock.coordinator")
 
@@ -26,6 +29,8 @@ class StartTimeout:
         self._store = store
         self._seconds = settings.start_timeout
         self.interval = settings.start_check_interval
+        self._looked: tuple[int, float] | None = None
+        self._believed_from = 0.0
 
     async def has_cause(self) -> bool:
         claimed = await self._store.list_jobs(ListJobs(states=frozenset({State.CLAIMED}), limit=LOOKED_AT))
@@ -35,12 +40,26 @@ class StartTimeout:
         return any(job.claimed_at is not None and to_us(job.claimed_at, "claimed_at") <= before for job in claimed)
 
     async def do(self, term: int) -> None:
+        if not await self._is_clock_believed():
+            return
         params = GiveBackJobs(self._seconds, term)
         while True:
             given = await self._store.give_back_jobs(params)
             self._tell(given.waiting, given.dead)
             if len(given.waiting) + len(given.dead) < params.limit:
                 return
+
+    async def _is_clock_believed(self) -> bool:
+        """Not after a step, until what was claimed before it has had its time by the own clock."""
+        stored, now = await self._store.read_clock(), asyncio.get_running_loop().time()
+        before, self._looked = self._looked, (stored, now)
+        if before is not None:
+            step = (stored - before[0]) / MICROSECONDS - (now - before[1])
+            if abs(step) > STEP_SECONDS:
+                self._believed_from = now + self._seconds
+                log.warning("the store's clock was set by %+.0f s: jobs that were claimed and not begun are judged "
+                            "again after %s", step, format_duration(self._seconds))  # fmt: skip
+        return now >= self._believed_from
 
     def _tell(self, waiting: list[str], dead: list[str]) -> None:
         limit = format_duration(self._seconds)
