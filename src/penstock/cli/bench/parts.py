@@ -10,8 +10,7 @@ from typing import Any
 from penstock.cli.bench.figures import PICKUPS, Record
 from penstock.cli.bench.jobs import ARGUMENTS, PROBE_GAP_SECONDS, WARM, BenchApp
 from penstock.cli.bench.place import Place
-from penstock.cli.bench.workers import begin, children, drain_seconds
-from penstock.cli.loop import new_event_loop
+from penstock.cli.bench.workers import begin, children, drain_seconds, event_loop
 from penstock.jobtype import JobType
 from penstock.store.params import History, StoreInfo
 from penstock.worker.settings import cores
@@ -162,7 +161,7 @@ class Bench(Record):
 
 def _timed(work: Callable[[int], Coroutine[Any, Any, None]], times: int) -> float:
     """The seconds that async work takes, tried before in the same event loop: connections belong to a loop."""
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    with event_loop() as runner:
         runner.run(work(WARM))
         begun = time.perf_counter()
         runner.run(work(times))

@@ -12,8 +12,7 @@ from typing import Literal
 import apsw
 
 from penstock.cli.bench.jobs import PAYLOAD, PROBE_GAP_SECONDS, WARM
-from penstock.cli.bench.workers import deaf_to_interrupts
-from penstock.cli.loop import new_event_loop
+from penstock.cli.bench.workers import deaf_to_interrupts, event_loop
 from penstock.worker.settings import cores
 
 THREADS = 50
@@ -141,7 +140,7 @@ def _through(pool: Executor, count: int) -> float:
             await call(min(500, count - start))
         return count / (time.perf_counter() - begun)
 
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    with event_loop() as runner:
         return runner.run(drain())
 
 

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.bench.jobs import PAYLOAD, PROBE_GAP_SECONDS, WARM
-from penstock.cli.loop import new_event_loop
+from penstock.cli.bench.workers import event_loop
 from penstock.domain.errors import PenstockError
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class RawPostgres:
                 for db in connections:
                     await db.close()
 
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        with event_loop() as runner:
             return runner.run(together())
 
     def insert_bulk(self, count: int) -> float:

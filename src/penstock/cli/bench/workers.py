@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from penstock.cli.bench.jobs import ADDRESS, HISTORY
+from penstock.cli.loop import new_event_loop
 from penstock.domain.errors import PenstockError
 from penstock.store.params import History
 
@@ -56,6 +58,15 @@ def deaf_to_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if heard:
             signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def event_loop() -> Iterator[asyncio.Runner]:
+    """An interrupt waits until the loop is made: half of one complains when it is forgotten."""
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        with deaf_to_interrupts():
+            runner.get_loop()
+        yield runner
 
 
 def begin(started: list[Child]) -> None:
