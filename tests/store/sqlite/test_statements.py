@@ -16,7 +16,7 @@ FOLDER = Path(penstock.store.sqlite.__file__).parent
 FILES = {file.stem for file in (FOLDER / "sql").glob("*.sql")}
 SHARED = [FOLDER.parent / name for name in ("planned.py", "workflows.py")]
 """Asks for statements that every engine has."""
-TAKES_A_NAME = {"run", "change", "value", "array", "sql", "ask"}
+TAKES_A_NAME = {"run", "change", "change_by", "value", "array", "sql", "ask"}
 
 
 def trees() -> list[ast.Module]:
@@ -63,3 +63,19 @@ def test_every_statement_fits_the_schema(store: SqliteStore, name: str) -> None:
     bindings = dict.fromkeys(re.findall(r":(\w+)", text))
     with store.transaction() as tx:
         assert tx.execute(f"EXPLAIN {text}", bindings)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        (
+            "insert_job",
+            "id lane stamp priority due_at now payload policy tenant tags parent retried_from unique_key gates",
+        ),
+        ("ready_new_jobs", "last_job now"),
+    ],
+)
+def test_what_is_given_by_order_is_named_in_this_order(name: str, values: str) -> None:
+    """Python gives these values without their names: see enqueue.py."""
+    text = re.sub(r"--.*", "", sql(name))
+    assert list(dict.fromkeys(re.findall(r":(\w+)", text))) == values.split()

@@ -11,7 +11,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.store.params import Enqueued, JobSpec, NewJob, WholeKey
 from penstock.store.sqlite.gates import park_new
 from penstock.store.sqlite.lines import line_up
-from penstock.store.sqlite.tx import Tx, as_json
+from penstock.store.sqlite.tx import Interned, Tx, as_json
 from penstock.store.sqlite.unroutable import end_new
 from penstock.store.unroutable import marked
 
@@ -103,23 +103,31 @@ def _taken(tx: Tx, key: str, job_id: str, seconds: float | None) -> str | None:
 
 
 def _insert_run(tx: Tx, spec: JobSpec, rows: list[tuple[Any, ...]], retried_from: str | None) -> int:
-    """One statement for neighbours that share everything but id and payload; more where that would be too long."""
-    shared = {
-        "lane": tx.lanes.find(tx, spec.type, spec.queue, spec.capability, spec.resources),
-        "priority": spec.priority,
-        "due_at": spec.at if spec.at is not None else tx.now + int(spec.delay * MICROSECONDS),
-        "now": tx.now,
-        "policy": spec.policy,
-        "tenant": as_json(spec.tenant) if spec.tenant else None,
-        "tags": as_json(spec.tags) if spec.tags else None,
-        "parent": spec.parent,
-        "retried_from": retried_from,
-        "unique_key": spec.unique_key,
-    }
+    """Neighbours that share everything but id and payload. How many of them are new."""
+    lane = tx.lanes.find(tx, spec)
+    count = _insert_into(tx, lane, spec, rows, retried_from)
+    if not count and tx.lanes.is_gone(tx, lane):
+        count = _insert_into(tx, tx.lanes.find(tx, spec), spec, rows, retried_from)
+    return count
+
+
+def _insert_into(tx: Tx, lane: Interned, spec: JobSpec, rows: list[tuple[Any, ...]], retried_from: str | None) -> int:
+    """One statement, or more where that would be too long. None is stored if the lane has not this stamp."""
+    due_at = spec.at if spec.at is not None else tx.now + int(spec.delay * MICROSECONDS)
+    tenant = as_json(spec.tenant) if spec.tenant else None
+    tags = as_json(spec.tags) if spec.tags else None
     if len(rows) == 1:
         id_, payload, *gates = rows[0]
-        return tx.change("insert_job", id=id_, payload=payload, gates=gates[0] if gates else None, **shared)
-    return sum(tx.change("insert_jobs", rows=text, **shared) for text in _texts(rows))
+        return tx.change_by("insert_job", (
+            id_, *lane, spec.priority, due_at, tx.now, payload, spec.policy, tenant, tags, spec.parent, retried_from,
+            spec.unique_key, gates[0] if gates else None,
+        ))  # fmt: skip
+    return sum(
+        tx.change("insert_jobs", rows=text, lane=lane[0], stamp=lane[1], priority=spec.priority, due_at=due_at,
+                  now=tx.now, policy=spec.policy, tenant=tenant, tags=tags, parent=spec.parent,
+                  retried_from=retried_from, unique_key=spec.unique_key)
+        for text in _texts(rows)
+    )  # fmt: skip
 
 
 def _texts(rows: list[tuple[Any, ...]]) -> Iterator[str]:
@@ -142,21 +150,24 @@ def _stored_before(tx: Tx, jobs: Sequence[NewJob], last_job: int) -> set[str]:
 def _point_to_new(tx: Tx, runs: list[tuple[JobSpec, list[NewJob]]], last_job: int, strict: bool) -> set[str] | None:
     """Answers the ids of those that ended at once, if any may have."""
     gated = [job for _, run in runs for job in run if job.gates]
+    later = fails = False
     parked = park_new(tx, gated, last_job, strict) if gated else {}
     if parked:
         rows = as_json(list(parked.items()))
         tx.change("park_new_jobs", rows=rows, last_job=last_job, now=tx.now)
         if tx.change("ready_new_but", rows=rows, last_job=last_job, now=tx.now):
             tx.wake = True
-    elif tx.change("ready_new_jobs", last_job=last_job, now=tx.now):
+    elif tx.change_by("ready_new_jobs", (last_job, tx.now)):
         tx.wake = True
     if gated:
         line_up(tx, gated, last_job)
-    if any(spec.delay or spec.at is not None for spec, _ in runs):
-        tx.change("schedule_new_jobs", last_job=last_job, now=tx.now)
-        tx.wake = True
     for spec, run in runs:
+        later = later or spec.delay > 0 or spec.at is not None
+        fails = fails or spec.no_worker == "fail"
         if spec.ttl is not None:
             for job in run:
                 tx.change("insert_ttl", id=job.id, ttl=int(spec.ttl * MICROSECONDS), last_job=last_job)
-    return end_new(tx, runs, last_job) if any(spec.no_worker == "fail" for spec, _ in runs) else None
+    if later:
+        tx.change("schedule_new_jobs", last_job=last_job, now=tx.now)
+        tx.wake = True
+    return end_new(tx, runs, last_job) if fails else None

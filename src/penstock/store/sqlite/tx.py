@@ -13,15 +13,15 @@ from penstock.domain.pauses import Pause, Pauses
 from penstock.domain.room import is_scarce
 from penstock.domain.routing import why_not
 from penstock.domain.turns import Turns
-from penstock.store.params import ClaimJobs
+from penstock.store.params import ClaimJobs, JobSpec
 from penstock.store.rows import read_resources
 from penstock.store.sqlite.statements import sql
 from penstock.store.turns import Kind, kind_of
 
-LastLane = tuple[int, int | None]
-"""The number and the stamp of the last lane."""
+Interned = tuple[int, int | None]
+"""The number of a lane, and its stamp."""
 
-NO_LANE: LastLane = (0, None)
+NO_LANE: Interned = (0, None)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -42,14 +42,14 @@ class Lanes:
     Lanes are only ever added, and each has a stamp that no other ever had: if the last one that is known is still
     there with its stamp, all of them are. If not, what they were learned from was undone, by a rollback to a savepoint
     or by the restore of a backup, and the cache is emptied. What is paused is known by a number of the same kind.
-    Every transaction asks before it relies on the cache, and again after statements of a caller's own.
+    A claim asks before it relies on the cache. New jobs are stored with a lane only where it has its stamp.
 
     `turns` says which tenants were served last, `beats` which heartbeats of this process were committed.
     """
 
     def __init__(self) -> None:
-        self._ids: dict[tuple[str, str, str, str], int] = {}
-        self._last: LastLane = NO_LANE
+        self._ids: dict[tuple[str, str, str, str], Interned] = {}
+        self._last: Interned = NO_LANE
         self._eligible: dict[tuple[object, ...], Eligible] = {}
         self._orders: int | None = None
         self._pauses = Pauses()
@@ -62,20 +62,27 @@ class Lanes:
         self._eligible.clear()
         self._last = NO_LANE
 
-    def find(self, tx: Tx, type: str, queue: str, capability: str, resources: Resources) -> int:
-        """The lane of a route, made if it is new."""
-        self._check(tx)
-        route = (type, queue, capability, resource_text(resources))
+    def find(self, tx: Tx, spec: JobSpec) -> Interned:
+        """The lane of a route, made if it is new. What is stored with it must ask for its stamp: see is_gone()."""
+        route = (spec.type, spec.queue, spec.capability, resource_text(spec.resources))
         lane = self._ids.get(route)
         if lane is None:
+            self._check(tx)
             self._refresh(tx)
             lane = self._ids.get(route)
         if lane is None:
-            [self._last] = tx.run("insert_lane", type=type, queue=queue, capability=capability, resources=route[3])
-            lane = self._ids[route] = self._last[0]
+            [made] = tx.run("insert_lane", type=route[0], queue=route[1], capability=route[2], resources=route[3])
+            lane = self._last = self._ids[route] = made
         return lane
 
-    def eligible(self, tx: Tx, claim: ClaimJobs, last: LastLane, orders: int) -> Eligible:
+    def is_gone(self, tx: Tx, lane: Interned) -> bool:
+        """Whether a lane that was found is none of this transaction's. Then all are forgotten."""
+        if tx.value("stamp_of_lane", lane=lane[0]) == lane[1]:
+            return False
+        self.clear()
+        return True
+
+    def eligible(self, tx: Tx, claim: ClaimJobs, last: Interned, orders: int) -> Eligible:
         """The lanes that a claim may take from. `last` and `orders` are as they are stored now."""
         if last != self._last:
             self._check(tx)
@@ -93,7 +100,7 @@ class Lanes:
         return found
 
     def _find_eligible(self, claim: ClaimJobs) -> Eligible:
-        routes = {lane: _Lane(*route[:3], read_resources(route[3])) for route, lane in self._ids.items()}
+        routes = {lane: _Lane(*route[:3], read_resources(route[3])) for route, (lane, _) in self._ids.items()}
         lanes = {lane: route for lane, route in routes.items() if self._may_take(claim, route)}
         scarce = {lane: route for lane, route in lanes.items() if is_scarce(route, claim.caps)}
         plain = [lane for lane in lanes if lane not in scarce]
@@ -109,14 +116,13 @@ class Lanes:
     def _check(self, tx: Tx) -> None:
         """Forget the lanes if they are not those of this transaction."""
         if not tx.sure:
-            lane, stamp = self._last
-            if lane and tx.value("stamp_of_lane", lane=lane) != stamp:
-                self.clear()
+            if self._last is not NO_LANE:
+                self.is_gone(tx, self._last)
             tx.sure = True
 
     def _refresh(self, tx: Tx) -> None:
         for row in tx.run("read_lanes", known=self._last[0]):
-            self._last, self._ids[row[2:]] = row[:2], row[0]
+            self._last = self._ids[row[2:]] = row[:2]
 
 
 def resource_text(resources: Resources) -> str:
@@ -137,7 +143,7 @@ class Eligible(NamedTuple):
     which of these kinds have to be counted.
     """
 
-    known: LastLane
+    known: Interned
     all: str
     plain: list[int]
     scarce: dict[int, _Lane]
@@ -170,6 +176,11 @@ class Tx:
     def change(self, statement: str, /, **bindings: Any) -> int:
         """Run a statement that changes rows; how many it changed."""
         self.db.execute(sql(statement), bindings)
+        return self.db.changes()
+
+    def change_by(self, statement: str, values: tuple[Any, ...]) -> int:
+        """The same with values in the order in which the statement names them: several microseconds less."""
+        self.db.execute(sql(statement), values)
         return self.db.changes()
 
     def value(self, statement: str, /, **bindings: Any) -> Any:

@@ -6,5 +6,5 @@ SELECT
     value ->> 0, :lane, :priority, :due_at, :now, value ->> 1, :policy, :tenant, :tags, :parent, :retried_from,
     :unique_key, value ->> 2
 FROM json_each(:rows)
-WHERE true
+WHERE EXISTS (SELECT 1 FROM penstock_lane WHERE lane = :lane AND stamp = :stamp)
 ON CONFLICT (id) DO NOTHING
