@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from penstock.domain.job import State, StateCode
+from penstock.domain.job import Event, State, StateCode
 from penstock.store import params as p
 from tests.store.postgres.held import faults
 from tests.store.postgres.rivals import RivalWorld, emptied_world
@@ -95,13 +95,19 @@ def test_claims_get_past_rows_that_contradict_each_other(
     assert faults(world) == []
 
 
-def test_what_had_ended_before_keeps_its_outcome_and_holds_up_no_other(world: RivalWorld, session: int) -> None:
+@pytest.mark.parametrize("alone", [True, False])
+def test_what_had_ended_before_keeps_its_outcome_and_holds_up_no_other(
+    world: RivalWorld, session: int, alone: bool
+) -> None:
     bad = poison(world, session, (ENDED,))
-    good = world.add()
-    claims = world.claim(session)
-    assert {claim.id for claim in claims} == {bad, good}
-    world.complete(*claims)
+    good, given_back = world.add(), world.add()
+    claims = {claim.id: claim for claim in world.claim(session)}
+    assert set(claims) == {bad, good, given_back}
+    completed = [p.Completed(claims[id_].token, world.clock.now_us()) for id_ in (bad, good)]
+    back = [] if alone else [p.Unfinished(token=claims[given_back].token, event=Event.RELEASE)]
+    assert world.store.finish_jobs(p.FinishJobs(completed, back)).wait() == []
     assert (world.state(bad), world.state(good)) == (State.EXPIRED, State.COMPLETED)
+    assert world.state(given_back) is (State.CLAIMED if alone else State.PENDING)
     assert faults(world) == []
 
 

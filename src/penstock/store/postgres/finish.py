@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 
+import psycopg
+
 from penstock.store import workflows
 from penstock.store.endings import Ending, ending_of, ending_unheard
 from penstock.store.params import Claim, Completed, FinishJobs, History, SaveProgress, StartJobs
@@ -17,8 +19,8 @@ _ARRAYS = ("tokens", "finals", "states", "started", "delays", "errors", "reasons
            "events", "keeps", "removes", "progress", "elsewhere")  # fmt: skip
 
 
-def finish_steps(finish: FinishJobs) -> Steps[list[int]]:
-    """Answers the tokens that were lost.
+def finish_steps(finish: FinishJobs, alone: bool = False) -> Steps[list[int]]:
+    """Answers the tokens that were lost. `alone`: each statement is a transaction of its own.
 
     In a transaction of the caller's, gates are left to the leader, who looks after them: they would be locked for long.
     """
@@ -28,7 +30,7 @@ def finish_steps(finish: FinishJobs) -> Steps[list[int]]:
         yield from _follow(finish, own, members)
     lost: list[int] = []
     for keep, run_ in groupby(finish.completed, key=attrgetter("keep")):
-        lost += yield from _complete(keep, list(run_), finish.history, own)
+        lost += yield from _complete(keep, list(run_), finish.history, own, careful=not alone)
     if finish.unfinished:
         lost += yield from end_attempts([ending_of(end) for end in finish.unfinished], finish.history, own)
     return sorted(set(lost))
@@ -63,18 +65,24 @@ def is_alone(finish: FinishJobs) -> bool:
     return len({done.keep for done in finish.completed}) <= 1 and not workflows.has_members(finish)
 
 
-def _complete(keep: bool | int, done: list[Completed], history: History, own: bool) -> Steps[list[int]]:
+def _complete(keep: bool | int, done: list[Completed], history: History, own: bool, careful: bool) -> Steps[list[int]]:
+    """Outcomes that are there already are looked for if the statement is not alone: then it cannot be run again."""
     tokens = [success.token for success in done]
-    [(stored, gated)] = yield from run(
-        "complete_jobs",
-        tokens=tokens,
-        started=[success.started_at for success in done],
-        results=[success.result for success in done],
-        progress=[success.progress for success in done],
-        keep=None if isinstance(keep, bool) else keep,
-        remove=keep is False or history in ("failures", "none"),
-        record=history == "all",
-    )
+    parameters = {
+        "tokens": tokens,
+        "started": [success.started_at for success in done],
+        "results": [success.result for success in done],
+        "progress": [success.progress for success in done],
+        "keep": None if isinstance(keep, bool) else keep,
+        "remove": keep is False or history in ("failures", "none"),
+        "record": history == "all",
+    }
+    try:
+        [(stored, gated)] = yield from run("complete_jobs", **parameters, careful=careful)
+    except psycopg.errors.UniqueViolation:
+        if careful:
+            raise
+        [(stored, gated)] = yield from run("complete_jobs", **parameters, careful=True)
     if gated and own:
         yield from run("release_holds", tokens=tokens, unused=[])
     return [] if stored is None else _missing(tokens, stored)

@@ -197,9 +197,8 @@ class PostgresStore:
             specs = [job.spec for _, job in params.follow_ups]
             specs += [spec for _, new in params.workflows for spec in _first_specs(new)]
             return self._join(params.transaction, operation, specs, "ctx.afinish_in()")
-        return self._call(
-            lambda: finish.finish_steps(params), Role.WRITE, alone=finish.is_alone(params), seconds=self._brief
-        )
+        alone = finish.is_alone(params)
+        return self._call(lambda: finish.finish_steps(params, alone), Role.WRITE, alone=alone, seconds=self._brief)
 
     def save_progress(self, params: p.SaveProgress) -> Call[list[int]]:
         return self._note(lambda: finish.progress_steps(params))

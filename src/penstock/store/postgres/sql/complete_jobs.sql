@@ -45,8 +45,12 @@ ended AS (
         moment.us, CASE WHEN done.cancel THEN NULL ELSE done.result END, done.progress,
         CASE WHEN done.cancel THEN 'operator' ELSE 'worker' END, %(keep)s::integer
     FROM done CROSS JOIN moment
-    WHERE done.cancel OR NOT %(remove)s::boolean
-    ON CONFLICT (id) DO NOTHING -- One that has an outcome already has ended, whoever made it wait again.
+    WHERE (done.cancel OR NOT %(remove)s::boolean)
+        AND (
+            NOT %(careful)s::boolean
+            -- One that has an outcome already has ended, whoever made it wait again. Found one by one, never hashed.
+            OR (SELECT outcome.id FROM penstock.outcome WHERE outcome.id = done.id LIMIT 1) IS NULL
+        )
 )
 SELECT
     CASE WHEN count(*) < cardinality(%(tokens)s::bigint[]) THEN coalesce(array_agg(token), '{}') END,
