@@ -1,4 +1,4 @@
-"""One turn of benchmarks/pairs.py: python pair_turn.py URL SERVER_PID JOBS. Prints one JSON document.
+"""One turn of benchmarks/pairs.py: python pair_turn.py URL SERVER_PID JOBS PARTS. Prints one JSON document.
 
 It runs under two states of the code, so it knows only what both have.
 """
@@ -17,10 +17,11 @@ from pathlib import Path
 from penstock import App
 from penstock.cli.loop import new_event_loop
 
-URL, SERVER, JOBS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-SINGLE, PICKUPS, PAUSE_SECONDS = 1_500, 100, 0.05
+URL, SERVER, JOBS, PARTS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4].split(",")
+SINGLE, PICKUPS, PAUSE_SECONDS = 1_500, 100, 0.02
 
 ended: dict[int, float] = {}
+left = [0]
 heard = asyncio.Event()
 
 
@@ -29,7 +30,9 @@ def new_app() -> App:
 
     @app.job
     async def noop(number: int, text: str = "") -> None:
-        pass
+        left[0] -= 1
+        if not left[0]:
+            heard.set()
 
     @app.job
     async def note(number: int) -> None:
@@ -67,6 +70,8 @@ def measured() -> Iterator[Cost]:
 
 
 def run(main: Callable[[], object]) -> None:
+    global heard
+    heard = asyncio.Event()  # One belongs to one loop.
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(main())  # type: ignore[arg-type]
 
@@ -75,12 +80,18 @@ def call(app: App, name: str, number: int) -> object:
     return app.client.call_by_name(name, {"number": number}, {}, {})
 
 
-def drained(app: App, jobs: int) -> Cost:
+def drained(app: App, jobs: int, before: int = 0) -> Cost:
+    """By a worker that stays, and is stopped when the last one has run, also of those that waited before."""
+
     async def main() -> None:
-        await app.run_worker(burst=True)
+        worker = asyncio.ensure_future(app.run_worker())
+        await heard.wait()
+        worker.cancel()
+        await asyncio.wait({worker})
 
     for start in range(0, jobs, 10_000):
         app.enqueue_many(call(app, "noop", number) for number in range(start, min(jobs, start + 10_000)))
+    left[0] = jobs + before
     with measured() as cost:
         run(main)
     return cost
@@ -135,20 +146,28 @@ def main() -> None:
     app = new_app()
     app.store.migrate()
     drained(app, 2_000)
-    drain = drained(app, JOBS)
-    single, bulk = enqueued(app), in_bulk(app, 10_000)
-    drained(app, 1)
-    pickup, p50 = picked_up(app)
-    app.close()
     figures: dict[str, float] = {}
-    for name, cost, jobs in (
-        ("drain", drain, JOBS), ("enqueue", single, SINGLE), ("bulk", bulk, 10_000), ("pickup", pickup, PICKUPS),
-    ):  # fmt: skip
+
+    def note(name: str, cost: Cost, jobs: int) -> None:
         figures[f"{name} cpu"] = (cost.cpu + cost.server) / jobs * 1e6
         if SERVER:
             figures[f"{name} cpu, client"] = cost.cpu / jobs * 1e6
         figures[f"{name} µs elapsed"] = cost.seconds / jobs * 1e6
-    figures["pickup p50 ms"] = p50
+
+    waiting = 0
+    if "drain" in PARTS:
+        note("drain", drained(app, JOBS), JOBS)
+    if "enqueue" in PARTS:
+        note("enqueue", enqueued(app), SINGLE)
+        waiting += SINGLE
+    if "bulk" in PARTS:
+        note("bulk", in_bulk(app, 10_000), 10_000)
+        waiting += 10_000
+    if "pickup" in PARTS:
+        drained(app, 1, before=waiting)
+        pickup, figures["pickup p50 ms"] = picked_up(app)
+        note("pickup", pickup, PICKUPS)
+    app.close()
     print(json.dumps(figures))
 
 

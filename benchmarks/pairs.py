@@ -39,11 +39,11 @@ def place(engine: str) -> Iterator[tuple[str, int]]:
         yield server.url(), server.pid
 
 
-def turn(python: str, where: str, server: int, jobs: int) -> dict[str, float]:
+def turn(python: str, where: str, server: int, jobs: int, parts: str) -> dict[str, float]:
     name = f"pair_{uuid.uuid4().hex[:12]}"
     url = f"{where}/{name}.db" if where.startswith("sqlite") else f"{where}?schema={name}"
     done = subprocess.run(
-        [python, str(TURN), url, str(server), str(jobs)], check=True, stdout=subprocess.PIPE, text=True
+        [python, str(TURN), url, str(server), str(jobs), parts], check=True, stdout=subprocess.PIPE, text=True
     )
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
@@ -73,13 +73,15 @@ def main() -> None:
     words.add_argument("--engine", choices=["sqlite", "postgres"], default="sqlite")
     words.add_argument("--pairs", type=int, default=20)
     words.add_argument("--jobs", type=int, default=30_000)
+    words.add_argument("--parts", default="drain,enqueue,bulk,pickup", help="which of these to measure")
     given = words.parse_args()
     pairs: list[tuple[dict[str, float], dict[str, float]]] = []
     with place(given.engine) as (where, server):
         try:
             for number in range(given.pairs):
                 order = (0, 1) if number % 2 == 0 else (1, 0)
-                found = {side: turn((given.before, given.after)[side], where, server, given.jobs) for side in order}
+                states = (given.before, given.after)
+                found = {side: turn(states[side], where, server, given.jobs, given.parts) for side in order}
                 pairs.append((found[0], found[1]))
                 print(f"{number + 1}/{given.pairs}", end="\r", file=sys.stderr, flush=True)
         finally:  # What was measured is shown, also after Ctrl-C.
