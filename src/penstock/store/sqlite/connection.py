@@ -6,7 +6,6 @@ Never opens a connection on an SQLite with a known corruption defect, and never 
 from __future__ import annotations
 
 import ctypes
-import os
 import random
 import re
 import time
@@ -110,15 +109,6 @@ class _LockWait:
             self._end = now + errors.BUSY_SECONDS
         time.sleep(0.0005 + random.random() * 0.001)
         return now < self._end
-
-
-def file_identity(path: str) -> tuple[int, int] | None:
-    """Which file is at the path now, or None."""
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def keep_log(db: apsw.Connection, keep: bool) -> None:

@@ -15,6 +15,7 @@ from penstock.domain.errors import CommitUncertain, StoreForked, StoreGone
 from penstock.store.sqlite import connection, errors
 from penstock.store.sqlite.doorbell import RING_SECONDS_MIN, Bells
 from penstock.store.sqlite.errors import translate
+from penstock.store.sqlite.identity import file_identity
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.turn import Turn
 from penstock.store.sqlite.tx import Lanes, Tx
@@ -46,9 +47,8 @@ class OpenFile:
         self._bells = Bells()
         self._ports: list[int] = []
         self._ports_at = 0
-        self._log = self.db.filename_wal
-        self._identity = connection.file_identity(path)
-        self._log_identity = connection.file_identity(self._log)
+        self._file, self._log = os.fsencode(path), os.fsencode(self.db.filename_wal)
+        self._identity, self._log_identity = file_identity(self._file), file_identity(self._log)
         self._inherited: list[apsw.Connection] = [self.db, self.reader]
 
     def check_process(self) -> None:
@@ -66,14 +66,15 @@ class OpenFile:
 
     def check_file(self) -> None:
         """Refuse to go on with a file that is no longer the one that was opened."""
-        if connection.file_identity(self.path) != self._identity:
+        if file_identity(self._file) != self._identity:
             raise StoreGone(
                 f"{self.path}: the file was deleted or replaced while it was open; put it back, or restart this process"
             )
-        if connection.file_identity(self._log) != self._log_identity:  # It stays for as long as anybody uses the store.
+        if file_identity(self._log) != self._log_identity:  # It stays for as long as anybody uses the store.
             raise StoreGone(
-                f"{self.path}: its log {self._log} was deleted or replaced while the store was open; stop everything "
-                "that uses the store, and restore a backup unless you have just done so: the newest jobs were in it"
+                f"{self.path}: its log {self.db.filename_wal} was deleted or replaced while the store was open; stop "
+                "everything that uses the store, and restore a backup unless you have just done so: the newest jobs "
+                "were in it"
             )
 
     def connect(self) -> apsw.Connection:
