@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -43,16 +44,17 @@ def new_app() -> App:
 
 
 def server_seconds() -> float:
-    """Of all processes of the server that live: those that a turn uses live until it ends."""
+    """Of all processes of the server: those that live, and those that have ended."""
     if not SERVER:
         return 0.0
-    total = 0
+    ended = Path(f"/proc/{SERVER}/stat").read_text().rpartition(")")[2].split()[13:15]
+    total = sum(map(int, ended)) / os.sysconf("SC_CLK_TCK")
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             parent = stat.read_text().rpartition(")")[2].split()[1]
             if int(parent) == SERVER:
-                total += int((stat.parent / "schedstat").read_text().split()[0])
-    return total / 1e9
+                total += int((stat.parent / "schedstat").read_text().split()[0]) / 1e9
+    return total
 
 
 class Cost:
