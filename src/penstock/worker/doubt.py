@@ -40,12 +40,11 @@ class Doubt:
         """What was asked for at this moment is held now; `alone`, if nothing else is."""
         self._sure = asked if alone else min(self._sure, asked)
 
-    def arises(self) -> bool:
+    def arises(self, now: float) -> bool:
         """Whether nothing may begin now. Asked whenever something could, so that the time since tells of a block."""
-        now = self._loop.time()
-        since, self._sure = now - self._sure, now
-        if since > SURE_SECONDS and self._asking is None:
+        if now - self._sure > SURE_SECONDS and self._asking is None:
             self._asking = self._loop.create_task(self._ask())
+        self._sure = now
         return self._asking is not None
 
     async def _ask(self) -> None:

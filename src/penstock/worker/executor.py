@@ -35,6 +35,7 @@ from penstock.worker.threads import Abandoned, Threads
 STOP_SECONDS = 5.0
 PERMIT_SECONDS = 0.1
 """How long after its claim a job with limits may begin: the moment of its claim is what was counted."""
+FULL = "its worker is full of threads that were given up"
 _ALONE = (Stop.CANCELLED, Stop.LOST)  # What concerns one job of a call and not its neighbours.
 
 log = logging.getLogger("penstock.worker")
@@ -52,16 +53,15 @@ class Executor:
         self._hooks = hooks
         self._processes = processes
         self._isolation = isolation
-        self._failed = failed
-        self._jammed = jammed
+        self._failed, self._jammed = failed, jammed
         self._offset_us = 0
         self.active: dict[int, Run] = {}
         self.buffer: deque[Claim] = deque()
         self._limited: dict[int, float] = {}
         self._suspects = Suspects(isolation, self._begin_isolated, self._begin_among_others, self._release,
-                                  lambda: not self._doubt.arises())  # fmt: skip
+                                  lambda: not self._doubt.arises(self._loop.time()))  # fmt: skip
         self._extra = 0
-        """Slots that are taken by threads which were given up, less isolated attempts, which take none."""
+        """Slots taken by threads that were given up, less isolated attempts, which take none."""
         self.ended = 0
         self._quota = Quota(None, lambda: None) if line.processes else quota
         self.low_water = 0
@@ -70,8 +70,7 @@ class Executor:
         """Attempts that were given up and whose code still runs."""
         self.freed: Callable[[Claim], None] = lambda claim: None
         """Told of every job that is no longer held here."""
-        self.room = asyncio.Event()
-        self.idle = asyncio.Event()
+        self.room, self.idle = asyncio.Event(), asyncio.Event()
         self.idle.set()
         self._threads = Threads(self._loop, line.slots, self._end)
         self._abandoned = Abandoned()
@@ -103,7 +102,7 @@ class Executor:
         self.idle.clear()
         self._fill()
         if self.buffer and self.jam is not None:  # It became full while this claim was on its way.
-            self.give_back("its worker is full of threads that were given up")
+            self.give_back(FULL)
         self._note_idle()
 
     @property
@@ -149,14 +148,19 @@ class Executor:
             self.idle.set()
 
     def _fill(self) -> None:
-        if self.buffer and self._doubt.arises():
+        """Begin what is next, while there are slots: for every job that ends, so with no call more than it needs."""
+        buffer = self.buffer
+        if not buffer or self._doubt.arises(now := self._loop.time()):
             return
-        while self.buffer and self.occupied < self.line.slots and self._quota.left > 0:
-            claim = self.buffer.popleft()
+        while buffer and self._quota.left > 0:
+            others = self._isolation.running if self.line.processes else self._extra
+            if len(self.active) + others >= self.line.slots:
+                return
+            claim = buffer.popleft()
             if claim.crashes and self._is_suspect(claim):
                 continue
             self._quota.take()
-            self._begin(claim)
+            self._begin(claim, now)
 
     def resize(self, line: Line) -> None:
         """Other slots from now on. With fewer, what runs finishes and what was claimed ahead goes back."""
@@ -188,7 +192,7 @@ class Executor:
     def _begin_isolated(self, claim: Claim) -> None:
         self._extra -= 1
         self._quota.take()
-        if not self._begin(claim, isolated=True):
+        if not self._begin(claim, self._loop.time(), isolated=True):
             self._leave_isolation()
 
     def _leave_isolation(self) -> None:
@@ -204,24 +208,24 @@ class Executor:
         if (claim := self._suspects.pop(token)) is not None:
             self._release(claim, "cancelled before it began")
 
-    def _release(self, claim: Claim, why: str, delay: float = 0.0) -> None:
+    def _let_go(self, claim: Claim, why: str, delay: float = 0.0) -> None:
         self._outcomes.release(claim, why, delay)
         self.freed(claim)
+
+    def _release(self, claim: Claim, why: str, delay: float = 0.0) -> None:
+        self._let_go(claim, why, delay)
         self.room.set()
         self._note_idle()
 
-    def _begin(self, claim: Claim, isolated: bool = False) -> bool:
+    def _begin(self, claim: Claim, now: float, isolated: bool = False) -> bool:
         """Begin it, if it can begin."""
-        plan = self._plans.get(claim.type)
+        plan = self._plans.made.get(claim.type) or self._plans.get(claim.type)
         policy = decode_policy(claim.policy)
         if plan is None:
-            self._outcomes.release(claim, "no handler for its type")
-            self.freed(claim)
+            self._let_go(claim, "no handler for its type")
             return False
-        now = self._loop.time()
         if claim.gates and now - self._limited.pop(claim.token, now) > PERMIT_SECONDS:
-            self._outcomes.release(claim, "its turn was over before it could begin")
-            self.freed(claim)
+            self._let_go(claim, "its turn was over before it could begin")
             return False
         run = Run(claim, plan, policy, None, now, int(now * 1e6) + self._offset_us)
         try:
@@ -350,7 +354,7 @@ class Executor:
         self._extra += self._abandoned.count(change, self.line)
         if change > 0 and self.jam is not None:
             log.error("%s", self.jam)
-            self.give_back("its worker is full of threads that were given up")
+            self.give_back(FULL)
             self._jammed(self.jam)
 
     @property
@@ -480,9 +484,7 @@ class Executor:
     def give_back(self, why: str, keep: int = 0) -> None:
         """Release what was claimed ahead, but for so many of those that are next."""
         while len(self.buffer) > keep:
-            claim = self.buffer.pop()
-            self._outcomes.release(claim, why)
-            self.freed(claim)
+            self._let_go(self.buffer.pop(), why)
 
     def hurry(self) -> None:
         """There is nothing to wait for: let batches begin with what they have."""

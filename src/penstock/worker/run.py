@@ -57,20 +57,20 @@ class Plans:
         self._store = store
         self._resources = resources
         self._complete = complete
-        self._made: dict[str, Plan] = {}
+        self.made: dict[str, Plan] = {}
 
     def get(self, name: str) -> Plan | None:
         """None if there is no handler for it."""
-        if name in self._made:
-            return self._made[name]
+        if name in self.made:
+            return self.made[name]
         if (declaration := self._registry.find(name)) is None:
             return None
         plan = Plan(declaration, name, self._store, self._resources, self._complete, self._registry)
-        self._made[name] = plan
+        self.made[name] = plan
         return plan
 
     def forget(self) -> None:
-        self._made.clear()
+        self.made.clear()
 
 
 class FinishedIn(NamedTuple):
