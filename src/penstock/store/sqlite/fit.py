@@ -42,7 +42,8 @@ def _lease(tx: Tx, session: int, lanes: str, limit: int, token: int) -> int:
 @cache
 def _lease_statement(behind: bool) -> str:
     """Numbering by hand costs something for each job, so the next ones are as the table numbers them, for a while."""
-    return sql("lease_jobs").format(token=":now + row_number() OVER ()" if behind else "NULL")
+    column, token = ("token,", ":now + row_number() OVER (),") if behind else ("", "")
+    return sql("lease_jobs").format(column=column, token=token)
 
 
 def _lease_what_fits(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> bool:

@@ -1,6 +1,6 @@
 -- First the heads of the lanes, in order: the first :limit jobs can only be in the first :limit lanes. Of each lane its
 -- share is read, and more of those that have all of their share among the first. A job whose last attempt failed here is
--- left to others for a while. {token} is filled in by fit.py.
+-- left to others for a while. {column} and {token} are filled in by fit.py.
 WITH head (lane) AS MATERIALIZED (
     SELECT job.lane
     FROM json_each(:lanes) AS lane
@@ -45,5 +45,5 @@ picked (priority, due_at, seq, attempt) AS (
     ORDER BY 1 DESC, 2, 3
     LIMIT :limit
 )
-INSERT INTO penstock_lease (token, seq, attempt, session, claimed_at)
-SELECT {token}, seq, attempt + 1, :session, :now FROM picked
+INSERT INTO penstock_lease ({column} seq, attempt, session, claimed_at)
+SELECT {token} seq, attempt + 1, :session, :now FROM picked
