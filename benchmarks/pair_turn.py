@@ -19,7 +19,7 @@ from penstock import App
 from penstock.cli.loop import new_event_loop
 
 URL, SERVER, JOBS, PARTS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4].split(",")
-SINGLE, PICKUPS, PAUSE_SECONDS = 1_500, 100, 0.02
+SINGLE, BULK, PICKUPS, PAUSE_SECONDS = 1_500, 40_000, 100, 0.02
 
 ended: dict[int, float] = {}
 left = [0]
@@ -163,8 +163,8 @@ def main() -> None:
         note("enqueue", enqueued(app), SINGLE)
         waiting += SINGLE
     if "bulk" in PARTS:
-        note("bulk", in_bulk(app, 10_000), 10_000)
-        waiting += 10_000
+        note("bulk", in_bulk(app, BULK), BULK)
+        waiting += BULK
     if "pickup" in PARTS:
         drained(app, 1, before=waiting)
         pickup, figures["pickup p50 ms"] = picked_up(app)

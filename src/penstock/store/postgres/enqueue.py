@@ -162,9 +162,7 @@ def _insert(
         [(lane, stored, _)] = yield from run("insert_gated_jobs" if keyed else "insert_jobs", **parameters)
         if lane is not None:
             return None if stored is None else set(stored)
-        if (
-            turn
-        ):  # A lane of the next number is there: lanes were copied here, and the sequence of their numbers was not.
+        if turn:  # The next number is a lane's already: lanes were copied here, and the sequence of numbers was not.
             yield from run("catch_up")
         yield from lane_steps([route_of(spec)])
     raise StoreError("the lane of a new job could not be made; is something removing rows from the table lane?")
