@@ -86,6 +86,8 @@ class Client:
         self._declarers = (0, Declarers(()))
         self._doubted: set[str] = set()
         self._failing_queues: frozenset[str] = frozenset()
+        self._plain: dict[str, tuple[Options, JobSpec]] = {}
+        """Of enqueues by name without options of their own: most are."""
         self.use_clock(clock)
 
     def use_clock(self, clock: Clock) -> None:
@@ -101,6 +103,7 @@ class Client:
     def use_failing_queues(self, names: Iterable[str]) -> None:
         """Let new jobs of these queues end at once while no live worker can run them."""
         self._failing_queues = frozenset(names)
+        self._plain.clear()
 
     @property
     def store(self) -> Store:
@@ -142,8 +145,17 @@ class Client:
             options = enqueue_options(types.get(name, DEFAULTS), given)
             return self._filled_call(text, self.spec(name, options), options.job_id, None, types)
         text = declaration.signature.encode(name, dict(payload))
+        if not given:
+            return self._filled_call(text, self._plain_spec(declaration), None, declaration)
         options = enqueue_options(declaration.options, given)
         return self._filled_call(text, self.spec(declaration.name, options), options.job_id, declaration)
+
+    def _plain_spec(self, declaration: Declaration) -> JobSpec:
+        options, spec = self._plain.get(declaration.name, (None, None))
+        if spec is None or options is not declaration.options:
+            spec = self.spec(declaration.name, declaration.options)
+            self._plain[declaration.name] = declaration.options, spec
+        return spec
 
     def _filled_call(
         self,
