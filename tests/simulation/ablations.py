@@ -181,7 +181,7 @@ _real_hold = gates._hold
 SAFEGUARDS: dict[str, Safeguard] = {
     one.name: one
     for one in (
-        Safeguard("the fence at finish", _finish_by_job, 3),
+        Safeguard("the fence at finish", _finish_by_job, 64),
         Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 4),
         Safeguard("one job per unique key", _replaced((enqueue, "_taken"), by=lambda *_: None), 0),
         Safeguard(
@@ -209,7 +209,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
         Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 73),
         Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
         Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 0),
-        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 3),
+        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 8),
         Safeguard("one leader", _replaced((coordinate, "lead_store"), by=_lead_for_all), 0),
         Safeguard(
             "the check of the leader's term",
@@ -220,10 +220,10 @@ SAFEGUARDS: dict[str, Safeguard] = {
                 (schedules, "check_term"),
                 by=lambda *_: None,
             ),
-            3,
+            1,
         ),
         Safeguard(
-            "the revision of a schedule", _without_words("revision = :before", "update_schedule", instead=":before"), 1
+            "the revision of a schedule", _without_words("revision = :before", "update_schedule", instead=":before"), 4
         ),
         Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 3),
         Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 1),
