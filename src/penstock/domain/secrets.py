@@ -19,7 +19,9 @@ _WORDS = (
     "(?:access|account|private|encryption|signing|master|shared|client|auth|secret)[_-]?key(?:[_-]?id)?|"
     "session[_-]?(?:id|key)|(?<![a-z])sig|signature|connection[_-]?string"
 )
-_VALUE = r"""\\{0,4}(?:[a-z]{0,2}"(?:[^"\\]|\\.)*"?|[a-z]{0,2}'(?:[^'\\]|\\.)*'?|[^\s&]+)"""
+_SAME_LINE = r"(?!\\{1,4}[rn](?:\\{1,4}n)?[a-z][\w-]{0,40}\s{0,2}[:=])"
+"""Not where a line break that is written as \\r or \\n begins a line with the next name."""
+_VALUE = rf"""\\{{0,4}}(?:[a-z]{{0,2}}"(?:[^"\\]|\\.)*"?|[a-z]{{0,2}}'(?:[^'\\]|\\.)*'?|(?:{_SAME_LINE}[^\s&])+)"""
 _BREAKS = r"(?:[|>][+-]?)?(?:\\{1,4}[nr]\s{0,20}){0,4}"
 """Between a name and its value, where line breaks are written as \\n."""
 _NAMED = re.compile(
@@ -31,7 +33,8 @@ _NAME_AT_END = re.compile(
 _FLAG = re.compile(rf"""((?<![\w-])--[\w-]{{0,40}}?(?:{_WORDS})["']?,?\s{{1,3}}["']?)[^\s"'-][^\s"']*""", re.IGNORECASE)
 _HEADER = re.compile(
     r"""((?:authorization|x-api-key|x-auth-[a-z]{1,20}|cookie)\\{0,4}["']?\s{0,3}[:=]\s{0,3}(?:b(?=["']))?\\{0,4}["']?"""
-    r"""(?:(?:bearer|basic|token|apikey|bot|negotiate)\s{1,3})?)[^\s"',;]+(?:;[^"']*)?""",
+    rf"""(?:(?:bearer|basic|token|apikey|bot|negotiate)\s{{1,3}})?)(?:{_SAME_LINE}[^\s"',;])+"""
+    rf"""(?:;(?:{_SAME_LINE}[^"'])*)?""",
     re.IGNORECASE,
 )
 _SIGNED = re.compile(r"((?:digest|aws4-hmac-sha256|oauth)\s{1,3}(?=[a-z_]{2,30}=)).+", re.IGNORECASE)
