@@ -275,6 +275,18 @@ def test_a_file_that_is_deleted_and_made_anew_by_others(open_world: OpenWorld, p
     assert integrity(path) == "ok"
 
 
+@pytest.mark.parametrize(("end", "what"), [("-wal", "its log"), ("-shm", "the index of its log")])
+def test_the_log_or_its_index_is_deleted_alone(open_world: OpenWorld, path: Path, end: str, what: str) -> None:
+    """Others would make another, and write where this process knows nothing of."""
+    world = open_world()
+    session = world.register()
+    world.add()
+    os.remove(f"{path}{end}")
+    for use in (world.add, lambda: world.claim(session), world.list_ids):
+        with pytest.raises(StoreGone, match=f"{what}, .*{end}, was deleted or replaced"):
+            use()
+
+
 def test_a_backup_that_is_copied_over_the_file(open_world: OpenWorld, path: Path, backup: Path) -> None:
     """What people do: the same file, with other pages, and without the log of those who have it open."""
     world = open_world()

@@ -47,8 +47,10 @@ class OpenFile:
         self._bells = Bells()
         self._ports: list[int] = []
         self._ports_at = 0
-        self._file, self._log = os.fsencode(path), os.fsencode(self.db.filename_wal)
-        self._identity, self._log_identity = file_identity(self._file), file_identity(self._log)
+        self._file, log = os.fsencode(path), os.fsencode(self.db.filename_wal)
+        self._identity = file_identity(self._file)
+        index = log.removesuffix(b"wal") + b"shm"
+        self._beside = [("its log", log, file_identity(log)), ("the index of its log", index, file_identity(index))]
         self._inherited: list[apsw.Connection] = [self.db, self.reader]
 
     def check_process(self) -> None:
@@ -65,17 +67,18 @@ class OpenFile:
         self.check_file()
 
     def check_file(self) -> None:
-        """Refuse to go on with a file that is no longer the one that was opened."""
+        """Refuse to go on with a file that is no longer the one that was opened, nor its log and the index of that."""
         if file_identity(self._file) != self._identity:
             raise StoreGone(
                 f"{self.path}: the file was deleted or replaced while it was open; put it back, or restart this process"
             )
-        if file_identity(self._log) != self._log_identity:  # It stays for as long as anybody uses the store.
-            raise StoreGone(
-                f"{self.path}: its log {self.db.filename_wal} was deleted or replaced while the store was open; stop "
-                "everything that uses the store, and restore a backup unless you have just done so: the newest jobs "
-                "were in it"
-            )
+        for what, path, identity in self._beside:  # They stay for as long as anybody uses the store.
+            if file_identity(path) != identity:
+                raise StoreGone(
+                    f"{self.path}: {what}, {os.fsdecode(path)}, was deleted or replaced while the store was open; stop "
+                    "everything that uses the store, and restore a backup unless you have just done so: the newest "
+                    "jobs were in the log"
+                )
 
     def connect(self) -> apsw.Connection:
         """One more connection, for a listener or for the caller's own transaction."""
