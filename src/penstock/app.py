@@ -417,7 +417,8 @@ class App:
         configured = self.config.worker_settings() if self.config else {}
         checked = self._checked(configured | {"worker_id": None}, settings)  # The config names a worker, not this one.
         plans = self._plans(checked.schedules) if len(self.registry) else {}
-        coordinator = LoneCoordinator(self._store, checked, self._clock, lambda: install(self._store, plans))
+        declared = {declaration.name: declaration.options for declaration in self.registry}
+        coordinator = LoneCoordinator(self._store, checked, self._clock, lambda: install(self._store, plans), declared)
         with stop_on_signals(coordinator.stop):
             await coordinator.run()
 

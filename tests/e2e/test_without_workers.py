@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -128,6 +129,15 @@ def test_a_coordinator_recovers_and_expires(app: App, processes: Processes, gate
     processes.worker(GATED, **BRISK)
     assert lost.result(timeout=30) == 2
     running.stop()
+
+
+def test_a_coordinator_knows_what_its_app_declares(app: App, processes: Processes) -> None:
+    """Without it nobody would know that the type does not wait: no worker has ever been there."""
+    started = processes.script(dedent(HASTY) + RUN_COORDINATOR, **BRISK)
+    started.wait_for(" started on ")
+    job = app.enqueue("hasty", delay="500ms")
+    until(lambda: job.state() is State.DEAD, "the leader has judged it")
+    assert job.read().decided_by == "routing"
 
 
 def test_a_coordinator_is_no_worker(app: App, processes: Processes) -> None:

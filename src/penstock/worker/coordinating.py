@@ -10,8 +10,9 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any
 
 from penstock.coordinator.coordinator import Coordinator
@@ -19,6 +20,7 @@ from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.errors import ConfigError, PenstockError, StoreError, StoreMissing
+from penstock.domain.options import Options
 from penstock.observe.logs import fields
 from penstock.observe.redaction import log_error, told
 from penstock.observe.trouble import Trouble
@@ -53,9 +55,15 @@ class LoneCoordinator:
     """`run()` returns when it was stopped, by a signal or by an operator's drain."""
 
     def __init__(
-        self, store: Store, settings: WorkerSettings, clock: Clock, prepare: Callable[[], Awaitable[None]]
+        self,
+        store: Store,
+        settings: WorkerSettings,
+        clock: Clock,
+        prepare: Callable[[], Awaitable[None]],
+        declared: Mapping[str, Options] = MappingProxyType({}),
     ) -> None:
         self._store = store
+        self._declared = dict(declared)
         self._settings = settings
         self._clock = clock
         self._prepare = prepare
@@ -168,6 +176,7 @@ class LoneCoordinator:
             RegisterWorker(
                 worker_id=settings.worker_id, host=socket.gethostname(), pid=os.getpid(), version=version("penstock"),
                 slots=0, stale_after=settings.stale_after, types=(), capabilities=(), process=own_identity(),
+                declared=self._declared,
             ),
         )  # fmt: skip
         self._heartbeat.session = self._session
