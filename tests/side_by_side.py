@@ -28,8 +28,10 @@ FOLDERS = {
 """Each a part of its own; all that is not named is the last. What mostly waits is beside what mostly works. Coverage is
 that of the store and the domain, and costs time: it is measured where they are tested.
 """
-AGAIN = "postgresql-16 or model"
-"""Tests of the contract that go over the same lines once more, and need not be measured: a part of their own."""
+AGAIN = "postgresql-16 or model or very_many_steps"
+"""Tests of the contract that go over the same lines very often or once more, and need not be measured: a part of their
+own.
+"""
 
 
 @dataclass
