@@ -15,7 +15,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from penstock import App, Context
-from penstock.cli.loop import new_event_loop
+from penstock.cli.loop import event_loop
 from penstock.store.params import ListJobs
 
 SCHEDULES, EVERY_SECONDS, WATCHED_SECONDS = 1_000, 10, 40
@@ -52,7 +52,7 @@ def run(app: App, seconds: float | None = None) -> float:
         await asyncio.wait({worker})
 
     begun = time.perf_counter()
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    with event_loop() as runner:
         runner.run(main())
     return time.perf_counter() - begun
 
@@ -93,7 +93,7 @@ def due(app: App, ready: bool) -> None:
         await asyncio.wait({worker})
         return took
 
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    with event_loop() as runner:
         took = runner.run(main())
     print(f"{'ready' if ready else 'due within a second'}: {DUE / took:,.0f}/s")
 

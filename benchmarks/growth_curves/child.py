@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.growth_curves.jobs import AnyJob, declare
 from penstock import App
 from penstock.cli.bench.jobs import ADDRESS, ARGUMENTS
-from penstock.cli.loop import new_event_loop
+from penstock.cli.loop import event_loop
 
 
 class Counted:
@@ -103,7 +103,7 @@ def main(mode: str, *numbers: str) -> None:
     app.store.read_clock().wait()  # The store is open before the word.
     import penstock.worker.worker  # noqa: F401 — imported before the word
 
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    with event_loop() as runner:
         runner.run(MODES[mode](app, *map(int, numbers)))
     app.close()
 

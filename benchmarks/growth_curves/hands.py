@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import statistics
 import time
@@ -10,7 +9,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 from penstock.cli.bench.jobs import ARGUMENTS, BenchApp
-from penstock.cli.loop import new_event_loop
+from penstock.cli.loop import event_loop
 from penstock.store.params import Claimed, ClaimJobs, Completed, FinishJobs, History, RegisterWorker
 
 T = TypeVar("T")
@@ -63,7 +62,7 @@ class Hands:
 
 
 def in_loop(work: Coroutine[Any, Any, T]) -> T:
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    with event_loop() as runner:
         return runner.run(work)
 
 

@@ -5,7 +5,6 @@ Each says that it is ready and waits for the word, as those do.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
@@ -24,7 +23,7 @@ from penstock import App
 from penstock.cli.bench.jobs import ADDRESS, ARGUMENTS, BenchApp
 from penstock.cli.bench.raw_postgres import RawPostgres
 from penstock.cli.bench.workers import Child
-from penstock.cli.loop import new_event_loop
+from penstock.cli.loop import event_loop
 from penstock.store.postgres.address import parse
 from postgres_cells.jobs import one_in_ten_fails
 from postgres_cells.statements import Statements
@@ -116,7 +115,7 @@ def _work(app: App, burst: bool, begun: Callable[[], Any] = lambda: None) -> Non
     app.store.read_clock().wait()
     import penstock.worker.worker  # noqa: F401 — imported before the clock starts
 
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    with event_loop() as runner:
         runner.get_loop()
         _wait_for_the_word()
         begun()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -17,10 +18,12 @@ from types import SimpleNamespace
 import pytest
 
 from penstock import App, State
+from penstock.cli import loop
 from penstock.cli.bench import parts, place, raw
 from penstock.cli.bench.jobs import WARM
 from penstock.cli.bench.raw import RawSqlite
-from penstock.cli.bench.workers import children, deaf_to_interrupts, drain_seconds
+from penstock.cli.bench.workers import children, drain_seconds
+from penstock.cli.loop import deaf_to_interrupts, event_loop
 from penstock.domain.errors import PenstockError
 from tests.cli.conftest import DEADLINE_SECONDS, Call, read_terminal
 
@@ -203,6 +206,20 @@ def test_an_interrupt_ends_all_processes_without_a_word_and_leaves_nothing(tmp_p
     assert process.wait(DEADLINE_SECONDS) == 130
     assert "Traceback" not in shown
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_an_event_loop_is_made_waits_until_it_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[asyncio.AbstractEventLoop] = []
+
+    def interrupted() -> asyncio.AbstractEventLoop:
+        signal.raise_signal(signal.SIGINT)
+        made.append(asyncio.new_event_loop())
+        return made[0]
+
+    monkeypatch.setattr(loop, "new_event_loop", interrupted)
+    with pytest.raises(KeyboardInterrupt), event_loop():
+        pytest.fail("the interrupt was not heard")
+    assert made[0].is_closed()
 
 
 def test_an_interrupt_that_another_thread_hears_waits_until_all_processes_are_started() -> None:

@@ -45,9 +45,8 @@ def coordinator(
     penstock coordinator --store postgresql://user@host/database
     penstock coordinator tasks:app --log-format json
     """
-    import asyncio
 
-    from penstock.cli.loop import new_event_loop
+    from penstock.cli.loop import event_loop
     from penstock.config.load import load
     from penstock.observe import logs
 
@@ -59,7 +58,7 @@ def coordinator(
     try:
         if settled["log.format"] == "text":
             _banner(app, target)
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        with event_loop() as runner:
             runner.run(app.run_coordinator(worker_id=worker_id))
     finally:
         app.close()

@@ -149,17 +149,16 @@ def _run_loop(app: App, settings: WorkerSettings) -> bool:
     """Whether the worker wants to be replaced by a fresh process."""
     import asyncio
 
-    from penstock.cli.loop import new_event_loop
+    from penstock.cli.loop import event_loop
 
-    runner = asyncio.Runner(loop_factory=new_event_loop)
     code, replace = FAILED, False
-    try:
-        replace = bool(runner.run(app.run_worker(burst=settings.burst, worker_id=settings.worker_id)))
-        code = RECYCLED if replace else 0
-    finally:
-        if asyncio.all_tasks(runner.get_loop()):
-            _leave_at_once(app, code)
-        runner.close()
+    with event_loop() as runner:
+        try:
+            replace = bool(runner.run(app.run_worker(burst=settings.burst, worker_id=settings.worker_id)))
+            code = RECYCLED if replace else 0
+        finally:
+            if asyncio.all_tasks(runner.get_loop()):
+                _leave_at_once(app, code)
     return replace
 
 

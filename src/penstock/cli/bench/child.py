@@ -15,7 +15,7 @@ from typing import cast
 
 from penstock.app import App
 from penstock.cli.bench.jobs import ADDRESS, ARGUMENTS, HISTORY, WARM, BenchApp
-from penstock.cli.loop import new_event_loop
+from penstock.cli.loop import event_loop
 from penstock.store.params import History
 
 
@@ -27,8 +27,7 @@ def main() -> None:
     app.store.read_clock().wait()  # The store is open before the clock starts.
     import penstock.worker.worker  # noqa: F401 — imported before the clock starts
 
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.get_loop()
+    with event_loop() as runner:
         if mode == "drain":
             _warm_up(bench, runner)
         sys.stdout.write("ready\n")

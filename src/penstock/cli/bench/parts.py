@@ -10,7 +10,8 @@ from typing import Any
 from penstock.cli.bench.figures import PICKUPS, Record
 from penstock.cli.bench.jobs import ARGUMENTS, PROBE_GAP_SECONDS, WARM, BenchApp
 from penstock.cli.bench.place import Place
-from penstock.cli.bench.workers import begin, children, drain_seconds, event_loop
+from penstock.cli.bench.workers import begin, children, drain_seconds
+from penstock.cli.loop import event_loop
 from penstock.jobtype import JobType
 from penstock.store.params import History, StoreInfo
 from penstock.worker.settings import cores

@@ -12,7 +12,7 @@ from typing import Literal
 import apsw
 
 from penstock.cli.bench.jobs import PAYLOAD, PROBE_GAP_SECONDS, WARM
-from penstock.cli.bench.workers import deaf_to_interrupts, event_loop
+from penstock.cli.loop import deaf_to_interrupts, event_loop
 from penstock.worker.settings import cores
 
 THREADS = 50

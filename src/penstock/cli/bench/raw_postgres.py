@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.bench.jobs import PAYLOAD, PROBE_GAP_SECONDS, WARM
-from penstock.cli.bench.workers import event_loop
+from penstock.cli.loop import event_loop
 from penstock.domain.errors import PenstockError
 
 if TYPE_CHECKING:

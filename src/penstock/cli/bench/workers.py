@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -12,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from penstock.cli.bench.jobs import ADDRESS, HISTORY
-from penstock.cli.loop import new_event_loop
+from penstock.cli.loop import deaf_to_interrupts
 from penstock.domain.errors import PenstockError
 from penstock.store.params import History
 
@@ -39,34 +38,6 @@ def children(address: str, history: History, count: int, mode: str) -> Iterator[
             child.send_signal(signal.SIGTERM)
         for child in started:
             child.communicate()
-
-
-@contextmanager
-def deaf_to_interrupts() -> Iterator[None]:
-    """Processes that are started here do not hear a Ctrl-C: it is for this process, which ends them.
-
-    This process hears it when all of them are started. The mask is what they inherit; it does not hold back here what
-    another thread hears, because Python hands that to this one.
-    """
-    heard: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, handler)
-        if heard:
-            signal.raise_signal(signal.SIGINT)
-
-
-@contextmanager
-def event_loop() -> Iterator[asyncio.Runner]:
-    """An interrupt waits until the loop is made: half of one complains when it is forgotten."""
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        with deaf_to_interrupts():
-            runner.get_loop()
-        yield runner
 
 
 def begin(started: list[Child]) -> None:
