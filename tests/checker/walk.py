@@ -179,12 +179,16 @@ class Walk:
         self.world.clock.advance(self.dice.choice([0.1, 1.0, 3.0, STALE_AFTER + 1]))
 
     def _recover(self) -> None:
+        self._beat_some()
+        self._workers[self.dice.choice(WORKERS)].recover()
+
+    def _beat_some(self) -> None:
         for name in list(self._sessions):
             if self.dice.random() < 0.7:
                 self._beat(name)
-        self._workers[self.dice.choice(WORKERS)].recover()
 
     def _give_back(self) -> None:
+        self._beat_some()
         self._workers[self.dice.choice(WORKERS)].store.give_back_jobs(p.GiveBackJobs(2.0)).wait()
 
     def _die(self) -> None:

@@ -39,6 +39,8 @@ class Engine:
     narrow: str = ""
     save: Callable[[str, Path], Callable[[], None]] = lambda address, folder: lambda: None
     """Makes a backup with the engine's own means. What it answers restores it, whoever uses the store."""
+    table: Callable[[str, str], str] = lambda address, name: f"penstock_{name}"
+    """How a statement names a table of the store at an address."""
     examples: int = 150
     """How many walks against the model are worth their time."""
 
@@ -66,6 +68,10 @@ def postgresql(version: Version) -> Engine:
         schemas(version).give_back(schema)
         schemas(version).run("DROP TABLE IF EXISTS orders")
 
+    def table(address: str, name: str) -> str:
+        (schema,) = parse_qs(urlsplit(address).query)["schema"]
+        return f"{schema}.{name}"
+
     def save(address: str, folder: Path) -> Callable[[], None]:
         """In one transaction, as the page of this engine says."""
         (schema,) = parse_qs(urlsplit(address).query)["schema"]
@@ -85,7 +91,7 @@ def postgresql(version: Version) -> Engine:
         return restore
 
     examples = 50 if version == max(VERSIONS) else 25
-    return Engine(f"postgresql-{version}", "postgresql", fresh, drop, clean, "&pool=1", save, examples)
+    return Engine(f"postgresql-{version}", "postgresql", fresh, drop, clean, "&pool=1", save, table, examples)
 
 
 def sqlite() -> Engine:

@@ -11,6 +11,7 @@ from penstock.domain.errors import WorkerInactive
 from penstock.domain.job import Event, State
 from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.store import params as p
+from tests.contract.engines import Engine
 from tests.contract.world import World, policy_text
 
 # Claimed and not begun
@@ -18,7 +19,9 @@ from tests.contract.world import World, policy_text
 START_TIMEOUT = 300.0
 
 
-def give_back(world: World, **fields: int) -> p.GivenBack:
+def give_back(world: World, session: int, **fields: int) -> p.GivenBack:
+    """Judged when the worker was heard of."""
+    world.heartbeat(session)
     return world.store.give_back_jobs(p.GiveBackJobs(START_TIMEOUT, **fields)).wait()
 
 
@@ -26,7 +29,7 @@ def test_a_job_that_has_not_begun_is_given_back_without_spending_an_attempt(worl
     job = world.add()
     old = world.claim_one(session)
     world.clock.advance(START_TIMEOUT)
-    assert give_back(world) == p.GivenBack([job], [])
+    assert give_back(world, session) == p.GivenBack([job], [])
     assert (world.read(job).state, world.read(job).attempt, world.read(job).crashes) == (State.PENDING, 0, 0)
     assert world.events(job) == ["give_back"]
     assert world.complete(old) == [old.token]
@@ -43,7 +46,7 @@ def test_one_that_has_begun_or_was_claimed_of_late_is_left_alone(world: World, s
     world.add()
     late = world.claim_one(session)
     world.clock.advance(1)
-    assert give_back(world) == p.GivenBack([], [])
+    assert give_back(world, session) == p.GivenBack([], [])
     assert world.complete(begun, late) == []
 
 
@@ -52,10 +55,10 @@ def test_it_is_dead_after_three_times(world: World, session: int) -> None:
     for _ in range(3):
         world.claim_one(session)
         world.clock.advance(START_TIMEOUT)
-        assert give_back(world) == p.GivenBack([job], [])
+        assert give_back(world, session) == p.GivenBack([job], [])
     world.claim_one(session)
     world.clock.advance(START_TIMEOUT)
-    assert give_back(world) == p.GivenBack([], [job])
+    assert give_back(world, session) == p.GivenBack([], [job])
     dead = world.read(job)
     assert (dead.state, dead.decided_by) == (State.DEAD, "start-timeout")
     assert dead.reason is not None
@@ -71,7 +74,7 @@ def test_a_dead_one_that_is_not_kept_is_removed(world: World, session: int) -> N
     job = world.add(policy=policy_text(remove_on_fail=True))
     world.claim_one(session)
     world.clock.advance(START_TIMEOUT)
-    assert give_back(world, times_max=0) == p.GivenBack([], [job])
+    assert give_back(world, session, times_max=0) == p.GivenBack([], [job])
     assert world.find(job) is None
 
 
@@ -80,7 +83,7 @@ def test_one_that_a_person_cancelled_ends_cancelled(world: World, session: int) 
     world.claim_one(session)
     world.cancel(job)
     world.clock.advance(START_TIMEOUT)
-    assert give_back(world) == p.GivenBack([], [])
+    assert give_back(world, session) == p.GivenBack([], [])
     assert world.state(job) is State.CANCELLED
 
 
@@ -88,9 +91,36 @@ def test_given_back_by_pages(world: World, session: int) -> None:
     jobs = world.add_many(5)
     world.claim(session)
     world.clock.advance(START_TIMEOUT)
-    pages = [give_back(world, limit=2).waiting for _ in range(3)]
+    pages = [give_back(world, session, limit=2).waiting for _ in range(3)]
     assert [len(page) for page in pages] == [2, 2, 1]
     assert sorted(functools.reduce(operator.iadd, pages, [])) == sorted(jobs)
+
+
+@pytest.mark.parametrize("ended", ["not heard of", "ended"])
+def test_what_a_worker_holds_that_was_not_heard_of_is_left_to_the_recovery(
+    world: World, session: int, ended: str
+) -> None:
+    """With a timeout that is shorter than the patience with workers, a job that kills would begin again and again."""
+    job = world.add()
+    world.claim_one(session)
+    world.clock.advance(START_TIMEOUT - 1)
+    world.heartbeat(session, "active" if ended == "not heard of" else "inactive")
+    world.clock.advance(3600.0)
+    assert world.store.give_back_jobs(p.GiveBackJobs(START_TIMEOUT)).wait() == p.GivenBack([], [])
+    world.recover()
+    assert (world.state(job), world.read(job).crashes) == (State.SCHEDULED, 1)
+
+
+def test_what_nobody_holds_that_is_known_is_given_back(
+    engine: Engine, address: str, world: World, session: int
+) -> None:
+    """A person deleted the worker: the recovery will never meet it."""
+    job = world.add()
+    world.claim_one(session)
+    world.clock.advance(START_TIMEOUT)
+    with world.store.transaction() as tx:
+        tx.execute(f"DELETE FROM {engine.table(address, 'worker')}")
+    assert world.store.give_back_jobs(p.GiveBackJobs(START_TIMEOUT)).wait() == p.GivenBack([job], [])
 
 
 # Time-to-live, while nobody claims

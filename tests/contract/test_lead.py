@@ -104,6 +104,7 @@ def test_what_an_old_term_wants_is_refused_and_changes_nothing(world: World, dut
     world.complete(world.claim_one(new))
     world.add(type="held")
     held = world.claim_one(old)
+    world.heartbeat(old)
     stuck = [world.add(type="stuck"), world.add(type="stuck", ttl=5.0)]
     world.clock.advance(STALE_AFTER + 1)
     before = [world.read(job) for job in (done, held.id, *stuck)]

@@ -275,8 +275,11 @@ class StoreModel(RuleBasedStateMachine):
 
     @rule()
     def give_back(self) -> None:
-        before = self.clock.now_us() - int(START_TIMEOUT * 1_000_000)
-        expected = [job for job in self.held() if job.state is State.CLAIMED and job.claimed_at <= before]
+        timeout = int(START_TIMEOUT * 1_000_000)
+        expected = [
+            job for job in self.held()
+            if job.state is State.CLAIMED and job.claimed_at + timeout <= self.heard_at[job.holder]
+        ]  # fmt: skip
         params = p.GiveBackJobs(START_TIMEOUT, self.term or None, GIVE_BACKS_MAX)
         given = self.world.store.give_back_jobs(params).wait()
         dead = {job.id for job in expected if job.given_back >= GIVE_BACKS_MAX}

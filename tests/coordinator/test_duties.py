@@ -99,6 +99,7 @@ def test_start_timeout_goes_on_until_all_is_given_back(
     jobs = scene.world.add_many(1100)
     scene.world.claim(session, 1100)
     scene.pass_time(300)
+    scene.beat(session)
     do(scene, StartTimeout(scene.store, CoordinatorSettings()))
     assert all(scene.world.state(job) is State.PENDING for job in jobs)
     assert "claimed and not begun within 5m" in caplog.text
@@ -115,10 +116,12 @@ def test_a_step_of_the_stores_clock_gives_nothing_back_before_its_time(
     monkeypatch.setattr(scene.clock, "now_us", lambda: true() + 3600 * 1_000_000)
     for _ in range(4):
         scene.pass_time(60)
+        scene.beat(session)
         do(scene, duty)
         assert scene.world.state(job) is State.CLAIMED
     assert caplog.text.count("the store's clock was set by +3600 s") == 1
     scene.pass_time(120)
+    scene.beat(session)
     do(scene, duty)
     assert scene.world.state(job) is State.PENDING
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from penstock import App, State
-from penstock.store.params import ClaimJobs, RegisterWorker
+from penstock.store.params import ClaimJobs, HeartbeatWorker, RegisterWorker
 from tests.e2e.processes import Processes, counts, until
 
 BRISK = {
@@ -55,7 +55,12 @@ def let_start_timeout_pass(app: App) -> None:
         RegisterWorker(worker_id="lazy", host="h", pid=1, version="1", slots=1, stale_after=600.0)
     ).wait()
     until(lambda: app.store.claim_jobs(ClaimJobs(lazy, 1, queues=("decoys",))).wait().jobs, "the decoy is claimed")
-    until(lambda: give_backs(app, decoy.id) == 1, "the decoy is given back")
+
+    def is_given_back() -> bool:
+        app.store.heartbeat_worker(HeartbeatWorker(lazy)).wait()
+        return give_backs(app, decoy.id) == 1
+
+    until(is_given_back, "the decoy is given back")
 
 
 def give_backs(app: App, job_id: str) -> int:

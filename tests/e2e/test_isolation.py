@@ -65,6 +65,24 @@ def test_a_killer_takes_one_worker_along_and_then_only_itself(supervised: Superv
     assert len(worker.printed("started (pid")) == 3, "one worker died and was replaced"
 
 
+def test_a_killer_is_found_out_too_when_the_start_timeout_is_sooner_than_the_recovery(
+    supervised: Supervised, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies before the store heard that it began; what is given back as never begun is no suspect."""
+    for name, value in {
+        "WORKER_HEARTBEAT_INTERVAL": "1s", "COORDINATOR_START_TIMEOUT": "1s",
+        "COORDINATOR_START_CHECK_INTERVAL": "100ms",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(f"PENSTOCK_{name}", value)
+    worker = supervised.start(HANDLERS, "--processes", "2")
+    worker.wait_for("started (pid", count=2)
+    until(lambda: "killer" in app.store.read_types().wait(), "the types are declared")
+    killer = app.enqueue("killer")
+    until(lambda: killer.state() is State.DEAD, "the killer has used its attempts")
+    assert killer.read().crashes == 3
+    assert len(worker.printed("started (pid")) == 3, "one worker died and was replaced"
+
+
 def test_a_process_handler_can_complete_in_its_own_transaction(supervised: Supervised, app: App) -> None:
     worker = supervised.start(
         """

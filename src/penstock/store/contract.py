@@ -168,6 +168,7 @@ class Store(Protocol):
     def give_back_jobs(self, params: p.GiveBackJobs) -> Call[p.GivenBack]:
         """Take back what was claimed too long ago and has not begun: no attempt is spent, old tokens are not current.
 
+        A worker that was not heard of since the time was over is left to recover_jobs().
         A job to which this has happened too often is dead, decided_by start-timeout.
         """
         ...

@@ -35,8 +35,8 @@ def check_term(tx: Tx, term: int | None) -> None:
 
 def give_back_jobs(tx: Tx, give_back: p.GiveBackJobs) -> p.GivenBack:
     check_term(tx, give_back.term)
-    before = tx.now - int(give_back.start_timeout * MICROSECONDS)
-    leases = tx.run("unstarted_leases", before=before, limit=give_back.limit)
+    timeout = int(give_back.start_timeout * MICROSECONDS)
+    leases = tx.run("unstarted_leases", now=tx.now, timeout=timeout, limit=give_back.limit)
     endings = [ending_unstarted(token, times, give_back, policy) for token, _, times, policy, _ in leases]
     if endings:
         end_attempts(tx, endings, "default")
