@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test chaos repeat check lint fmt bench bench-peers bench-growth simulate ablate clean
+.PHONY: help demo test test-long chaos repeat check lint fmt bench bench-peers bench-growth simulate ablate clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,13 +15,17 @@ help: ## Show this help
 demo: $(RUNTIME) ## Install what penstock needs and run a short tour of it
 	@$(BIN)/penstock demo
 
-test: lint ## Run everything that CI runs: the checks and all tests
+test: lint ## Run the checks and all tests but the long ones
 	@sh tests/postgres/install_pgbouncer.sh
 	@rm -f .coverage .coverage.*
 	@$(BIN)/python -m compileall -q src tests benchmarks examples
 	@PENSTOCK_NO_SKIPS=1 $(BIN)/python -m tests.side_by_side
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report
+
+test-long: $(DEV) ## Run the long tests that make test leaves out: all, or one of ten slices, SLICE=3, or SLICE=next as CI does
+	@sh tests/postgres/install_pgbouncer.sh
+	@PENSTOCK_NO_SKIPS=1 $(BIN)/python -m tests.side_by_side --long $(SLICE)
 
 chaos: $(DEV) ## Kill, cut, stop and fill everything under load: SEED=7 FAULT=worker-killed ENGINE=sqlite SIZE=short
 	@$(BIN)/python -m tests.chaos $(if $(SEED),--seed "$(SEED)") $(if $(FAULT),--fault "$(FAULT)") \

@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+pytest_plugins = ["tests.long"]
+
 _not_run: list[str] = []
 
 

@@ -1,7 +1,8 @@
 """Runs the check of types and all tests in parts, three at once, the longest first: much of their time is waiting.
 
-A part that is done says how long it took; one that failed says everything. Not by a shell's `&`, which would make the
-parts in the background deaf to SIGINT, and what they start too.
+`--long` runs the long tests instead: all of them, one of ten slices (`--long 3`), or the one that is due at this commit
+(`--long next`). A part that is done says how long it took, and what it left out; one that failed says everything. Not
+by a shell's `&`, which would make the parts in the background deaf to SIGINT, and what they start too.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
+from tests.long import NOT_RUN, SLICES, turn
+
 AT_ONCE = 3
 LOOK_SECONDS = 0.2
 INTERRUPTED = 130
+NOTHING_CHOSEN = 5
+"""How pytest ends when none of the tests is wanted."""
 TYPES = [sys.executable, "-m", "mypy"]
 PYTEST = [sys.executable, "-m", "pytest"]
 MEASURED = [sys.executable, "-m", "coverage", "run", "-p", "-m", "pytest"]
@@ -45,6 +50,12 @@ class Part:
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.began
+
+    @property
+    def failed(self) -> int:
+        """Its code. That nothing was to be run is no failure."""
+        code = abs(self.process.returncode)
+        return 0 if code == NOTHING_CHOSEN else code
 
     def said(self) -> str:
         self.output.seek(0)
@@ -79,15 +90,44 @@ def say(text: str) -> None:
 
 
 def whole() -> dict[str, list[str]]:
-    """The commands of all parts, by name."""
+    """The commands of all parts of `make test`, by name."""
     parts = {f"tests/{folder}": [*command, f"tests/{folder}"] for folder, command in FOLDERS.items()}
     others = [*PYTEST, *(f"--ignore={name}" for name in parts)]
     parts["tests/contract"] += ["-k", f"not ({AGAIN})"]
-    return {"tests/contract again": [*PYTEST, "tests/contract", "-k", AGAIN], **parts, "the others": others}
+    parts = {"tests/contract again": [*PYTEST, "tests/contract", "-k", AGAIN], **parts, "the others": others}
+    return {"types": TYPES, **{name: [*command, "--long=none"] for name, command in parts.items()}}
 
 
-def main(commands: dict[str, list[str]] | None = None) -> int:
-    waiting = list((commands or {"types": TYPES, **whole()}).items())
+def long(which: str) -> dict[str, list[str]]:
+    """The commands of all parts of the long tests, or of one slice of them."""
+    parts = {f"tests/{folder}": [*PYTEST, f"tests/{folder}"] for folder in FOLDERS}
+    parts["the others"] = [*PYTEST, *(f"--ignore={name}" for name in parts)]
+    return {name: [*command, f"--long={which}"] for name, command in parts.items()}
+
+
+def chosen(arguments: Sequence[str]) -> dict[str, list[str]]:
+    if not arguments:
+        return whole()
+    option, which = (*arguments, "all")[:2]
+    if option != "--long" or which not in ("all", "next", *map(str, range(SLICES))):
+        raise SystemExit(f"python -m tests.side_by_side [--long [all | next | 0 … {SLICES - 1}]]")
+    if which == "next":  # `make test` has run what has its turn now.
+        which = str((turn() + SLICES // 2) % SLICES)
+        say(f"the long tests: slice {which} of {SLICES}; `make test-long` runs all of them")
+    return long("only" if which == "all" else which)
+
+
+def report(part: Part) -> str:
+    """All of a failure; of what went well its last line, and what it left out."""
+    told = part.said().strip()
+    if part.failed:
+        return told
+    lines = told.splitlines() or [""]
+    return "\n".join([f"{part.name}: {lines[-1].strip('= ')}", *(one for one in lines[:-1] if one.startswith(NOT_RUN))])
+
+
+def main(commands: dict[str, list[str]]) -> int:
+    waiting = list(commands.items())
     running: list[Part] = []
     worst = 0
     hear_interrupts()
@@ -97,9 +137,8 @@ def main(commands: dict[str, list[str]] | None = None) -> int:
                 running.append(start(*waiting.pop(0)))
             time.sleep(LOOK_SECONDS)
             for part in [part for part in running if part.process.poll() is not None]:
-                worst = max(worst, abs(part.process.returncode))
-                told = part.said().strip()
-                say(told if part.process.returncode else f"{part.name}: {told.rpartition(chr(10))[2].strip('= ')}")
+                worst = max(worst, part.failed)
+                say(report(part))
                 running.remove(part)
                 stop([part])
     except KeyboardInterrupt:
@@ -110,4 +149,4 @@ def main(commands: dict[str, list[str]] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(chosen(sys.argv[1:])))

@@ -12,6 +12,8 @@ from tests.chaos.run import run_fault
 from tests.chaos.sizes import SHORT
 from tests.postgres.server import Server
 
+pytestmark = pytest.mark.turns
+
 FAULTS = [fault for fault in all_faults() if "postgresql" in fault.short]
 
 

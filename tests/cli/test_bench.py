@@ -27,6 +27,8 @@ from penstock.cli.loop import deaf_to_interrupts, event_loop
 from penstock.domain.errors import PenstockError
 from tests.cli.conftest import DEADLINE_SECONDS, Call, read_terminal
 
+pytestmark = pytest.mark.turns
+
 RATES = (
     "enqueue_single_per_s",
     "enqueue_single_async_per_s",

@@ -15,6 +15,8 @@ from penstock.store.contract import Store
 from penstock.store.open import open_store
 from tests.cli.conftest import DEADLINE_SECONDS, Shell
 
+pytestmark = pytest.mark.turns
+
 SHOWN = {
     "mail": ["failed, will be tried again: the mail server hung up", "→ 6 sent, 2 of them at a second attempt"],
     "pictures": ["completed: 4 sizes made", "→ 3 pictures resized"],

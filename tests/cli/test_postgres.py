@@ -25,6 +25,8 @@ from tests.postgres.binaries import programs
 from tests.postgres.private import HOST
 from tests.postgres.server import Server, shared
 
+pytestmark = pytest.mark.turns
+
 SECRET = "hunter2"
 
 

@@ -11,14 +11,14 @@ import pytest
 
 from penstock.store.call import Call
 from tests.contract.clock import FakeClock
-from tests.contract.engines import ENGINES, Engine
+from tests.contract.engines import BY_TURNS, Engine
 from tests.contract.world import World
 
 OpenAgain = Callable[[], World]
 CarryOut = Callable[[Call[Any]], Any]
 
 
-@pytest.fixture(params=ENGINES, ids=lambda engine: engine.name)
+@pytest.fixture(params=BY_TURNS)
 def engine(request: pytest.FixtureRequest) -> Engine:
     found: Engine = request.param
     return found

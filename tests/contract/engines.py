@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import apsw
+import pytest
 
 from penstock.domain.clock import Clock
 from penstock.store.contract import Store
@@ -131,3 +132,10 @@ def copy(source: Path, target: Path) -> None:
 
 
 ENGINES = [sqlite(), *map(postgresql, VERSIONS)]
+NEWEST = {engine.kind: engine for engine in ENGINES}
+"""One version of each kind."""
+BY_TURNS = [
+    pytest.param(engine, marks=[] if engine in NEWEST.values() else pytest.mark.turns, id=engine.name)
+    for engine in ENGINES
+]
+"""All as parameters of a test. Of what is older than the newest, `make test` runs a part at a time."""

@@ -19,7 +19,7 @@ from penstock.store import params as p
 from penstock.store.endings import AVOID_US
 from penstock.store.params import Claim, ListJobs
 from tests.contract.clock import FakeClock
-from tests.contract.engines import ENGINES, Engine
+from tests.contract.engines import BY_TURNS, Engine
 from tests.contract.world import STALE_AFTER, World, policy_text
 
 ATTEMPTS = 2
@@ -370,7 +370,7 @@ class StoreModel(RuleBasedStateMachine):
         assert {(pause.kind, pause.name) for pause in self.world.store.list_pauses().wait()} == self.paused
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("engine", BY_TURNS)
 def test_the_store_follows_the_model(engine: Engine) -> None:
     machine = type("Machine", (StoreModel,), {"engine": engine})
     run_state_machine_as_test(

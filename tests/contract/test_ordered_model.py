@@ -17,7 +17,7 @@ from penstock.domain.gates import Gate
 from penstock.domain.job import Event, State
 from penstock.store import params as p
 from tests.contract.clock import FakeClock
-from tests.contract.engines import ENGINES, Engine
+from tests.contract.engines import BY_TURNS, Engine
 from tests.contract.world import STALE_AFTER, World, policy_text
 
 picks = st.integers(0, 10_000)
@@ -160,7 +160,7 @@ class LineModel(RuleBasedStateMachine):
         self.world.store.tend_gates(p.TendGates()).wait()
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("engine", BY_TURNS)
 def test_lines_follow_the_model(engine: Engine) -> None:
     machine = type("Machine", (LineModel,), {"engine": engine})
     run_state_machine_as_test(

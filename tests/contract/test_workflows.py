@@ -82,6 +82,7 @@ def test_a_step_without_jobs_has_ended_as_it_begins(world: World, session: int) 
     assert empty.state is COMPLETED
 
 
+@pytest.mark.turns
 def test_very_many_steps_without_jobs_end_one_after_the_other(world: World, session: int) -> None:
     names = [f"step{number}" for number in range(2000)]
     chain = [(name, 0, [before]) for before, name in pairwise(["first", *names])]

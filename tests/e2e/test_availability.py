@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import signal
 
+import pytest
+
 from penstock import App, State
 from penstock.store.params import ListDead
 from tests.e2e.processes import Process, Processes, until
+
+pytestmark = pytest.mark.turns
 
 BRISK = {
     "heartbeat_interval": 0.3, "recovery_interval": 0.1, "leader_lease": 0.5, "start_timeout": 0.6,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from penstock import App, State
 from penstock.store.params import ClaimJobs, HeartbeatWorker, RegisterWorker
 from tests.e2e.processes import Processes, counts, until
+
+pytestmark = pytest.mark.turns
 
 BRISK = {
     "heartbeat_interval": 1.0, "recovery_interval": 0.2, "leader_lease": 0.5, "start_timeout": 2.0,

@@ -11,6 +11,8 @@ import pytest
 from penstock import App, State
 from tests.e2e.processes import Processes, counts, until
 
+pytestmark = pytest.mark.turns
+
 JOBS = 400
 
 INTERRUPT_AT = """

@@ -10,6 +10,8 @@ import pytest
 
 from tests.contract.engines import Engine
 
+pytestmark = pytest.mark.turns
+
 LIMIT_SECONDS = 300
 # Every moment of every call instead of some: minutes, not seconds.
 EVERY = bool(os.environ.get("PENSTOCK_EVERY_INTERRUPT"))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from penstock import App, Fixed, Tenant
 from tests.e2e.supervised import Supervised
+
+pytestmark = pytest.mark.turns
 
 HANDLERS = """
 @app.job

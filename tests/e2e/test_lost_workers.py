@@ -5,8 +5,12 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
+
 from penstock import App, Fixed, State
 from tests.e2e.processes import Processes, counts, until
+
+pytestmark = pytest.mark.turns
 
 QUICK_RECOVERY = {"heartbeat_interval": 0.3, "recovery_interval": 0.2, "leader_lease": 0.5}
 STALE_SECONDS = 0.9

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import apsw
+import pytest
 
 from penstock import App, State
 from tests.e2e.processes import Processes, counts
+
+pytestmark = pytest.mark.turns
 
 EACH = 1000
 

@@ -11,6 +11,8 @@ from penstock import App, State
 from tests.contract.engines import Engine
 from tests.e2e.processes import Processes, counts
 
+pytestmark = pytest.mark.turns
+
 JOBS = 30_000
 GROWTH_BYTES_MAX = 1024 * 1024
 

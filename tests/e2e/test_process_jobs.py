@@ -15,6 +15,8 @@ from penstock import App, State
 from tests.e2e.processes import Process, until
 from tests.e2e.supervised import Supervised, alive
 
+pytestmark = pytest.mark.turns
+
 BUSY = """
     import subprocess
 

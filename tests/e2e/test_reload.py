@@ -6,9 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from penstock import App
 from tests.e2e.processes import Process
 from tests.e2e.supervised import Supervised
+
+pytestmark = pytest.mark.turns
 
 VERSION = """
 @app.job(attempts=1)

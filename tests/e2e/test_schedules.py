@@ -5,11 +5,15 @@ from __future__ import annotations
 import signal
 from itertools import pairwise
 
+import pytest
+
 from penstock import App, Job, State
 from penstock.domain.clock import to_us
 from penstock.store.params import ListJobs
 from tests.e2e.processes import Process, Processes, until
 from tests.e2e.test_lost_workers import QUICK_RECOVERY
+
+pytestmark = pytest.mark.turns
 
 TICKING = """
 @app.job

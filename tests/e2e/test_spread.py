@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from penstock import App, State
 from tests.e2e.processes import Processes, counts
+
+pytestmark = pytest.mark.turns
 
 RIVALS = 4
 ITEMS = 200

@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 
+import pytest
+
 from penstock import App
 from tests.e2e.processes import Processes
+
+pytestmark = pytest.mark.turns
 
 WORKER = """
 @app.job

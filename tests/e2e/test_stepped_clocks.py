@@ -13,6 +13,8 @@ from penstock import App, State
 from tests.contract.engines import Engine
 from tests.e2e.processes import Processes, until
 
+pytestmark = pytest.mark.turns
+
 QUICK = {"heartbeat_interval": 0.4, "recovery_interval": 0.3, "leader_lease": 0.5, "concurrency": 1}
 HOUR = 3600
 

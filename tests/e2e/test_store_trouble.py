@@ -12,6 +12,8 @@ import pytest
 from penstock import App, State
 from tests.e2e.processes import Processes, counts, until
 
+pytestmark = pytest.mark.turns
+
 QUICK_RECOVERY = {"heartbeat_interval": 0.2, "recovery_interval": 0.1, "leader_lease": 0.3}
 STALE_SECONDS = 0.6
 

@@ -7,9 +7,13 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
+
 from penstock import App, State
 from tests.e2e.processes import counts, until
 from tests.e2e.supervised import Supervised, alive
+
+pytestmark = pytest.mark.turns
 
 QUICK = ("--heartbeat-interval", "300ms", "--shutdown-timeout", "20s")
 

@@ -15,6 +15,8 @@ from penstock.store.params import DrainWorker, ListDead
 from tests.contract.engines import Engine
 from tests.e2e.processes import PATIENCE_SECONDS, Process, Processes, until
 
+pytestmark = pytest.mark.turns
+
 BRISK = {"heartbeat_interval": 0.3, "recovery_interval": 0.1, "leader_lease": 0.5}
 
 HASTY = """

@@ -20,6 +20,8 @@ from tests.postgres.proxy import Proxy
 from tests.postgres.server import Mode, Server, shared
 from tests.tidy.tree import ROOT
 
+pytestmark = pytest.mark.turns
+
 MODES: tuple[Mode, ...] = ("fast", "immediate")
 STARTS_AND_WAITS = """
 import sys

@@ -10,11 +10,13 @@ from functools import cache
 
 import pytest
 
+from tests.long import commits
 from tests.simulation.many import Case, run_many
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.sometimes import SOMETIMES
 
 SEEDS = 200
+FRESH = 20
 REPLAYED = (0, 7)
 HASH = """
 import hashlib
@@ -28,11 +30,25 @@ def outcomes() -> list[Outcome]:
     return list(run_many(map(Case, range(SEEDS))))
 
 
+@pytest.mark.long("seeds")
 def test_every_promise_is_kept_in_every_seed() -> None:
-    failed = [one for one in outcomes() if one.trouble]
-    assert not failed, f"{len(failed)} of {SEEDS} seeds failed; the first is {failed[0].seed}:\n{failed[0].trouble}"
+    check(outcomes())
 
 
+def test_every_promise_is_kept_in_seeds_that_nobody_has_run() -> None:
+    """Others with each commit; a failure says which."""
+    first = SEEDS + commits() * FRESH
+    check(list(run_many(map(Case, range(first, first + FRESH)))))
+
+
+def check(outcomes: list[Outcome]) -> None:
+    failed = [one for one in outcomes if one.trouble]
+    assert not failed, (
+        f"{len(failed)} of {len(outcomes)} seeds failed; the first is {failed[0].seed}:\n{failed[0].trouble}"
+    )
+
+
+@pytest.mark.long("seeds")
 @pytest.mark.parametrize("what", SOMETIMES)
 def test_it_has_happened(what: str) -> None:
     happened: Counter[str] = Counter()

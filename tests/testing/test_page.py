@@ -10,6 +10,8 @@ import pytest
 from penstock.testing.runs import ATTEMPTS_MAX
 from tests.docs.pages import ROOT, blocks, files, run_python
 
+pytestmark = pytest.mark.turns
+
 PAGE = ROOT / "docs" / "testing.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 

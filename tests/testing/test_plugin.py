@@ -8,6 +8,8 @@ import pytest
 
 from tests.docs.pages import run_python
 
+pytestmark = pytest.mark.turns
+
 TASKS = """
 from penstock import App
 

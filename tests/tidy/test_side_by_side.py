@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-from tests.side_by_side import AGAIN, FOLDERS, main, whole
+from tests import side_by_side
+from tests.long import NOT_RUN
+from tests.side_by_side import AGAIN, FOLDERS, TYPES, chosen, main, whole
 
 
 def python(code: str) -> list[str]:
@@ -41,6 +43,8 @@ def test_what_it_starts_hears_ctrl_c_also_when_a_shell_made_it_deaf(capsys: pyte
 
 def test_no_folder_is_run_twice_or_left_out() -> None:
     parts = whole()
+    assert parts.pop("types") == TYPES
+    assert {command.pop() for command in parts.values()} == {"--long=none"}
     again, contract, others = (parts.pop(name) for name in ("tests/contract again", "tests/contract", "the others"))
     assert again[-3:] == ["tests/contract", "-k", AGAIN]
     assert contract[-3:] == ["tests/contract", "-k", f"not ({AGAIN})"]
@@ -50,3 +54,37 @@ def test_no_folder_is_run_twice_or_left_out() -> None:
     assert [argument for argument in others if argument.startswith("--ignore")] == [
         f"--ignore=tests/{folder}" for folder in FOLDERS
     ]
+
+
+def test_of_green_parts_it_is_told_what_they_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    said = f"much\n{NOT_RUN}: 3, of tests/a.py (3)\n=== 5 passed, 3 deselected in 2 s ==="
+    assert main({"part": python(f"print({said!r})")}) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "part: 5 passed, 3 deselected in 2 s", f"{NOT_RUN}: 3, of tests/a.py (3)",
+    ]  # fmt: skip
+
+
+def test_a_part_without_any_test_of_a_slice_is_no_failure() -> None:
+    assert main({"part": python(f"import sys; sys.exit({int(pytest.ExitCode.NO_TESTS_COLLECTED)})")}) == 0
+
+
+def test_the_long_ones_are_run_from_every_folder() -> None:
+    for arguments, option in ((["--long"], "--long=only"), (["--long", "3"], "--long=3")):
+        parts = chosen(arguments)
+        assert {command.pop() for command in parts.values()} == {option}
+        assert [name for name in parts if name != "the others"] == [f"tests/{folder}" for folder in FOLDERS]
+        assert parts["the others"][-len(FOLDERS) :] == [f"--ignore=tests/{folder}" for folder in FOLDERS]
+
+
+def test_what_is_due_is_another_slice_than_the_nets_of_make_test(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(side_by_side, "turn", lambda: 7)
+    assert {command[-1] for command in chosen(["--long", "next"]).values()} == {"--long=2"}
+    assert "slice 2 of 10" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--long", "10"], ["--long", "some"], ["3"]])
+def test_wrong_words_are_told(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit, match="--long"):
+        chosen(arguments)

@@ -28,6 +28,8 @@ from tests.postgres.processes import wait_until
 from tests.postgres.server import Server, shared
 from tests.store.postgres.trouble import Place, all_final, enqueue_surely, new_place, until, working
 
+pytestmark = pytest.mark.turns
+
 LATEST = migrations("penstock")[-1][0]
 JOBS = 200
 

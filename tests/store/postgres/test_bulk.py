@@ -19,6 +19,8 @@ from penstock.store.postgres.steps import Rows, Statement
 from penstock.store.postgres.wiring import drive
 from tests.store.postgres.rivals import Connection, RivalWorld, new_world
 
+pytestmark = pytest.mark.turns
+
 FEW, TIMES = 300, 4
 READ_IN_TABLES = (
     "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_xact_user_tables"

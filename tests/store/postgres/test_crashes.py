@@ -15,6 +15,8 @@ from penstock.store.postgres.steps import Rows, Steps, run
 from tests.postgres.server import Server
 from tests.store.postgres.rivals import RivalWorld, new_world
 
+pytestmark = pytest.mark.turns
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:

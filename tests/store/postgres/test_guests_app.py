@@ -13,6 +13,8 @@ from penstock import App, EnqueueUncertain, StoreClosed, StoreMissing, UsageErro
 from tests.postgres.server import shared
 from tests.store.postgres.callers import KINDS, Caller, opened
 
+pytestmark = pytest.mark.turns
+
 _numbers = itertools.count()
 
 

@@ -22,6 +22,8 @@ from tests.postgres.server import shared
 from tests.store.postgres.rivals import Connection, RivalWorld, new_world
 from tests.store.postgres.trouble import new_place, until, working
 
+pytestmark = pytest.mark.turns
+
 MANY = 3000
 OPEN_SECONDS = {"on": 10.0, "off": 2.0}
 WRITERS = 3

@@ -16,6 +16,8 @@ from penstock.store.postgres.turns import _take
 from tests.store.postgres.held import Runner, faults
 from tests.store.postgres.rivals import RivalWorld, new_world
 
+pytestmark = pytest.mark.turns
+
 MINUTE = 60.0
 JOBS = 3
 

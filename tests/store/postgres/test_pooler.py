@@ -19,6 +19,8 @@ from tests.postgres.proxy import Proxy
 from tests.postgres.server import Server, shared
 from tests.store.postgres.trouble import Place, all_final, enqueue_surely, new_place, until, working
 
+pytestmark = pytest.mark.turns
+
 JOBS = 300
 
 

@@ -21,6 +21,8 @@ from tests.postgres.proxy import Proxy
 from tests.postgres.server import shared
 from tests.store.postgres.trouble import Place, all_final, enqueue_surely, new_job, new_place, until, within, working
 
+pytestmark = pytest.mark.turns
+
 JOBS = 2000
 KILLS = 60
 LIMIT = "1s"

@@ -80,6 +80,7 @@ def cut(make_store: MakeStore, path: Path, tmp_path: Path) -> tuple[Cut, dict[in
     return Cut(path, tmp_path / "after"), known
 
 
+@pytest.mark.turns
 def test_every_cut_of_the_log_leaves_a_sound_store_with_all_that_was_synced(
     cut: tuple[Cut, dict[int, tuple[set[str], set[str]]]],
 ) -> None:

@@ -147,6 +147,7 @@ PIECES = [
 
 
 @pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.turns
 def test_a_megabyte_of_anything_takes_moments(piece: str) -> None:
     began = time.process_time()
     for joined in (piece, f"{piece}x", f"{piece}\n"):
