@@ -4,7 +4,7 @@ The public names, nothing else. Each is imported when it is first used, so that 
 command line start at once.
 """
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # Type checkers know this name; `typing` need not be imported for it.
 
 if TYPE_CHECKING:
     from penstock.app import App

@@ -10,13 +10,14 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
+from penstock.cli.interrupt import INTERRUPTED, RaisingInterrupts
 from penstock.cli.say import say, say_error
 from penstock.domain.errors import ConfigError, PenstockError, UsageError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-FAILED, WRONG_USE, RECYCLED, INTERRUPTED = 1, 2, 75, 130
+FAILED, WRONG_USE, RECYCLED = 1, 2, 75
 
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
@@ -25,7 +26,8 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return command(*args, **kwargs)
+            with RaisingInterrupts():
+                return command(*args, **kwargs)
         except PenstockError as error:
             fail(str(error), WRONG_USE if isinstance(error, (ConfigError, UsageError)) else FAILED)
         except BrokenPipeError:

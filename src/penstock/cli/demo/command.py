@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.guard import INTERRUPTED, guarded
+from penstock.cli.guard import guarded
+from penstock.cli.interrupt import INTERRUPTED
 from penstock.cli.say import say
 
 
