@@ -80,10 +80,9 @@ def _told_safely() -> Iterator[None]:
     except Exception as error:
         message = getattr(error, "message", None)
         if isinstance(message, str):
-            from penstock.domain.secrets import hide_secrets
-            from penstock.observe.formats import printable
+            from penstock.cli.say import quoting
 
-            error.message = printable(hide_secrets(message), keep="\n\t")  # type: ignore[attr-defined]
+            error.message = quoting(message, keep="\n\t")  # type: ignore[attr-defined]
         raise
 
 

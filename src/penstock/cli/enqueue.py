@@ -133,6 +133,8 @@ def parse_payload(text: str, fix: str = IN_A_SHELL) -> dict[str, Any]:
         ) from None
     except RecursionError:
         raise ConfigError("the payload is nested too deeply") from None
+    except ValueError:
+        raise ConfigError("the payload holds a number of thousands of digits: write it as a text") from None
     if not isinstance(value, dict):
         raise ConfigError(
             f"the payload is a JSON {_KINDS.get(type(value), 'value')}: give an object with the handler's parameters "

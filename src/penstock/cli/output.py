@@ -57,10 +57,15 @@ def print_json(document: Any) -> None:
 
 
 def show(*parts: RenderableType) -> None:
-    """Print for people."""
+    """Print for people: tables and trees, and sentences about them."""
+    from penstock.cli.say import shortened
+
     out = console()
     for part in parts:
-        out.print(part, soft_wrap=isinstance(part, str))
+        if isinstance(part, str):
+            out.print(shortened(part), soft_wrap=True)
+        else:
+            out.print(part)
 
 
 def table(*columns: str) -> Table:

@@ -19,7 +19,7 @@ from penstock.config.limits import (
 from penstock.config.schedules import SCHEDULE_EXAMPLE, read_schedules, show_schedules
 from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
-from penstock.domain.texts import brief
+from penstock.domain.texts import DIGITS_MAX, brief
 from penstock.domain.turns import show_weights
 from penstock.store.mask import masked
 from penstock.store.open import EXAMPLES, parse_address
@@ -96,7 +96,8 @@ def _switch(value: object, name: str) -> bool:
 
 def _as(kind: type[int] | type[float], pattern: re.Pattern[str], value: object) -> object:
     """A text that spells a number as that number; all else as it is, for the check to judge."""
-    return kind(value) if isinstance(value, str) and pattern.fullmatch(value) else value
+    spelt = isinstance(value, str) and len(value) <= DIGITS_MAX and pattern.fullmatch(value)
+    return kind(value) if spelt else value
 
 
 STORE = Kind("address", "sqlite:///jobs.db or postgresql://user@host/database", _store, masked)

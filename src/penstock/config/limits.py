@@ -11,7 +11,7 @@ from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError
 from penstock.domain.gates import check_key, whole_of
 from penstock.domain.options import PERIODS, Concurrency, RateLimit, check_name
-from penstock.domain.texts import brief
+from penstock.domain.texts import as_number, brief
 
 RATE_EXAMPLE = "stripe_api=100/second"
 CONCURRENCY_EXAMPLE = "queue:reports=5"
@@ -74,7 +74,7 @@ def _check_key(key: str, name: str) -> None:
 def _rate(key: str, given: Any, name: str) -> RateLimit:
     if isinstance(given, str):
         requests, _, per = (part.strip() for part in given.partition("/"))
-        given = {"requests": int(requests) if requests.isdecimal() else requests, "per": per or "second"}
+        given = {"requests": as_number(requests), "per": per or "second"}
     if not isinstance(given, dict) or "requests" not in given or set(given) - {"requests", "per"}:
         raise ConfigError(f"{name}={brief(given)} is not possible: it has requests and per, as in {_RATE_FORM}")
     try:
@@ -85,7 +85,7 @@ def _rate(key: str, given: Any, name: str) -> RateLimit:
 
 def _concurrency(key: str, given: Any, name: str) -> Concurrency:
     try:
-        return Concurrency(key, int(given) if isinstance(given, str) and given.isdecimal() else given)
+        return Concurrency(key, as_number(given) if isinstance(given, str) else given)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from None
 

@@ -74,7 +74,10 @@ def parse_size(value: str | int, name: str = "size") -> int:
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if match is None or match[2] not in UNIT_BYTES:
         raise ConfigError(f"{name}={brief(value)} is not a size: write it like '512Mi', '8Gi' or '8GB', or in bytes")
-    return int(float(match[1]) * UNIT_BYTES[match[2]])
+    amount = float(match[1]) * UNIT_BYTES[match[2]]
+    if amount == math.inf:
+        raise ConfigError(f"{name}={brief(value)} is not possible: a size is finite")
+    return int(amount)
 
 
 def format_size(size: int) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 BRIEF_CHARS = 80
 ADDRESS_CHARS = 300
+DIGITS_MAX = 1_000
+"""Of a number that is given as a text. Python refuses to read some thousands."""
 UNSTORABLE = "no NUL and no half of a character (a lone surrogate) in it"
 
 
@@ -34,3 +36,8 @@ def brief(value: object, chars: int = BRIEF_CHARS) -> str:
     except ValueError:  # A number of more digits than Python writes.
         return f"a {type(value).__name__} that is too long to write"
     return text if len(text) <= chars else f"{text[:chars]}…"
+
+
+def as_number(text: str) -> int | str:
+    """A text of digits as the number that it spells; all else, and what Python would not read, for a check to judge."""
+    return int(text) if text.isdecimal() and len(text) <= DIGITS_MAX else text

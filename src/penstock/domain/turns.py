@@ -11,7 +11,7 @@ from typing import Protocol
 
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import NAME_LENGTH_MAX
-from penstock.domain.texts import UNSTORABLE, brief, is_text
+from penstock.domain.texts import UNSTORABLE, as_number, brief, is_text
 
 WEIGHT_MAX = 1000
 
@@ -103,7 +103,7 @@ def _from_text(text: str, name: str) -> Iterator[tuple[str, object]]:
         org, equals, weight = (piece.strip() for piece in part.rpartition("="))
         if not equals:
             raise ConfigError(f"{name}: {brief(part)} is not a weight: write it like acme=3")
-        yield org, int(weight) if weight.isdecimal() else weight
+        yield org, as_number(weight)
 
 
 def _org(value: object, name: str) -> str:

@@ -35,9 +35,18 @@ class Run:
 
 def refuse_unwritable(path: str) -> None:
     """Rather now than after minutes of measuring."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if os.path.isdir(path) or not os.access(path if os.path.exists(path) else folder, os.W_OK):
+    if not _is_writable(path):
         raise ConfigError(f"{path} cannot be written: name a file in a folder that exists and that you may write to")
+
+
+def _is_writable(path: str) -> bool:
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
+    except OSError:  # Such as a name that is too long.
+        return False
+    return not os.path.isdir(path) and os.access(path, os.W_OK)
 
 
 def write(path: str, document: dict[str, Any]) -> None:

@@ -45,6 +45,7 @@ def given_times(
 ) -> dict[str, Any]:  # fmt: skip
     """What was given, as app.schedules takes it. The word `none` takes an end or a limit away."""
     from penstock.cli.moments import parse_moment
+    from penstock.domain.texts import as_number
 
     plain = {"cron": cron, "every": every, "timezone": timezone, "misfire": misfire, "grace": grace}
     given: dict[str, Any] = {name: value for name, value in plain.items() if value is not None}
@@ -52,7 +53,7 @@ def given_times(
         if text is not None:
             given[name] = None if text == "none" else parse_moment(text, f"--{name}")
     if limit is not None:
-        given["limit"] = None if limit == "none" else int(limit) if limit.isdecimal() else limit
+        given["limit"] = None if limit == "none" else as_number(limit)
     return given
 
 
