@@ -389,10 +389,11 @@ class App:
 
     # Running
 
-    async def run_worker(self, **settings: Any) -> bool:
+    async def run_worker(self, *, on_start: Callable[[], None] | None = None, **settings: Any) -> bool:
         """Run a worker here until it is stopped by a signal, or, with burst=True, until nothing is left.
 
-        Answers whether it ended because it should be replaced by a fresh process (max_jobs, max_memory).
+        Answers whether it ended because it should be replaced by a fresh process (max_jobs, max_memory). `on_start` is
+        called when the store has taken it: an id that another worker has, for instance, is refused before.
 
         Settings: concurrency, types, queues, capabilities, resources, worker_id, poll_interval,
         heartbeat_interval, shutdown_timeout, job_timeout, process_slots, max_jobs,
@@ -403,11 +404,12 @@ class App:
 
         worker = self._worker(self.config.worker_settings() if self.config else {}, settings)
         with stop_on_signals(worker.stop):
-            return await worker.run()
+            return await worker.run(on_start)
 
-    async def run_coordinator(self, **settings: Any) -> None:
+    async def run_coordinator(self, *, on_start: Callable[[], None] | None = None, **settings: Any) -> None:
         """Do the duties for all here until stopped by a signal, and run no jobs. The store must exist.
 
+        `on_start` is called when the store has taken it.
         Settings: worker_id, heartbeat_interval, and those of run_worker() for when it leads.
         """
         from penstock.worker.coordinating import LoneCoordinator, refuse_others
@@ -420,7 +422,7 @@ class App:
         declared = {declaration.name: declaration.options for declaration in self.registry}
         coordinator = LoneCoordinator(self._store, checked, self._clock, lambda: install(self._store, plans), declared)
         with stop_on_signals(coordinator.stop):
-            await coordinator.run()
+            await coordinator.run(on_start)
 
     def _worker(self, configured: dict[str, Any], settings: dict[str, Any], store: Store | None = None) -> Worker:
         from penstock.worker.worker import Worker

@@ -9,6 +9,7 @@ import typer
 from penstock.cli import flags
 from penstock.cli.guard import discard_stdout, guarded
 from penstock.cli.options import ConfigFile, StoreUrl
+from penstock.cli.say import say
 from penstock.domain.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,10 +57,9 @@ def coordinator(
     app.config = settled = (app.config or settled).with_flags(given)
     logs.configure(settled["log.level"], settled["log.format"])
     try:
-        if settled["log.format"] == "text":
-            _banner(app, target)
+        on_start = (lambda: _banner(app, target)) if settled["log.format"] == "text" else None
         with event_loop() as runner:
-            runner.run(app.run_coordinator(worker_id=worker_id))
+            runner.run(app.run_coordinator(worker_id=worker_id, on_start=on_start))
     finally:
         app.close()
 
@@ -89,6 +89,6 @@ def _banner(app: App, target: str | None) -> None:
         "  runs no jobs; Ctrl-C stops it",
     ]
     try:
-        typer.echo("\n".join(lines))
+        say("\n".join(lines))
     except BrokenPipeError:
         discard_stdout()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -106,9 +106,8 @@ def _work(app: App, order: Order, config: Config) -> None:
     logs.configure(config["log.level"], config["log.format"], processes=order.supervised)
     settings = make_settings(**config.worker_settings(), burst=order.burst)
     try:
-        if not order.supervised and config["log.format"] == "text":
-            _banner(app, order.target, settings)
-        replace = _run_loop(app, settings)
+        shown = not order.supervised and config["log.format"] == "text"
+        replace = _run_loop(app, settings, (lambda: _banner(app, order.target, settings)) if shown else None)
     except PenstockError:
         raise
     except Exception:
@@ -145,7 +144,7 @@ def _banner(app: App, target: str, settings: WorkerSettings) -> None:
         discard_stdout()
 
 
-def _run_loop(app: App, settings: WorkerSettings) -> bool:
+def _run_loop(app: App, settings: WorkerSettings, on_start: Callable[[], None] | None) -> bool:
     """Whether the worker wants to be replaced by a fresh process."""
     import asyncio
 
@@ -154,7 +153,8 @@ def _run_loop(app: App, settings: WorkerSettings) -> bool:
     code, replace = FAILED, False
     with event_loop() as runner:
         try:
-            replace = bool(runner.run(app.run_worker(burst=settings.burst, worker_id=settings.worker_id)))
+            worker = app.run_worker(burst=settings.burst, worker_id=settings.worker_id, on_start=on_start)
+            replace = bool(runner.run(worker))
             code = RECYCLED if replace else 0
         finally:
             if asyncio.all_tasks(runner.get_loop()):

@@ -96,8 +96,7 @@ def _switch(value: object, name: str) -> bool:
 
 def _as(kind: type[int] | type[float], pattern: re.Pattern[str], value: object) -> object:
     """A text that spells a number as that number; all else as it is, for the check to judge."""
-    spelt = isinstance(value, str) and len(value) <= DIGITS_MAX and pattern.fullmatch(value)
-    return kind(value) if spelt else value
+    return kind(value) if isinstance(value, str) and len(value) <= DIGITS_MAX and pattern.fullmatch(value) else value
 
 
 STORE = Kind("address", "sqlite:///jobs.db or postgresql://user@host/database", _store, masked)

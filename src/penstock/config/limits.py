@@ -84,8 +84,9 @@ def _rate(key: str, given: Any, name: str) -> RateLimit:
 
 
 def _concurrency(key: str, given: Any, name: str) -> Concurrency:
+    limit: Any = as_number(given) if isinstance(given, str) else given
     try:
-        return Concurrency(key, as_number(given) if isinstance(given, str) else given)
+        return Concurrency(key, limit)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from None
 

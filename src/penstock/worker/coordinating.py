@@ -81,7 +81,8 @@ class LoneCoordinator:
                      extra=fields("coordinator.stopping", worker_id=self._settings.worker_id))  # fmt: skip
         self._stopping.set()
 
-    async def run(self) -> None:
+    async def run(self, started: Callable[[], None] | None = None) -> None:
+        """Until it is stopped. `started` is called when the store has taken it, under its name."""
         loop = asyncio.get_running_loop()
         settings = self._settings
 
@@ -102,6 +103,8 @@ class LoneCoordinator:
             heartbeat.start(self._session)
             await self._prepare()
             self._started = True
+            if started is not None:
+                started()
             log.info("coordinator %s started on %s", settings.worker_id, self._store.address,
                      extra=fields("coordinator.started", worker_id=settings.worker_id))  # fmt: skip
             self._tasks += [self._guard(coordinator.run()), self._guard(self._heed_orders())]

@@ -182,8 +182,11 @@ class Worker:
 
     # Running
 
-    async def run(self) -> bool:
-        """Run to the end. True when the worker ended because it should be replaced (max_jobs, max_memory)."""
+    async def run(self, started: Callable[[], None] | None = None) -> bool:
+        """Run to the end. True when the worker ended because it should be replaced (max_jobs, max_memory).
+
+        `started` is called when the store has taken it, under its name.
+        """
         loop = asyncio.get_running_loop()
         self._starting = asyncio.current_task()
         listener = self._store.listen(self._settings.poll_interval)
@@ -202,6 +205,8 @@ class Worker:
             heartbeat.start(self._session)
             if self._prepare is not None:
                 await self._prepare()
+            if started is not None:
+                started()
             log.info(
                 "worker %s started: %d slots on %s",
                 self._settings.worker_id,
