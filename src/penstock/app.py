@@ -389,7 +389,7 @@ class App:
 
     # Running
 
-    async def run_worker(self, *, on_start: Callable[[], None] | None = None, **settings: Any) -> bool:
+    async def run_worker(self, *, on_start: Any = None, **settings: Any) -> bool:
         """Run a worker here until it is stopped by a signal, or, with burst=True, until nothing is left.
 
         Answers whether it ended because it should be replaced by a fresh process (max_jobs, max_memory). `on_start` is
@@ -406,7 +406,7 @@ class App:
         with stop_on_signals(worker.stop):
             return await worker.run(on_start)
 
-    async def run_coordinator(self, *, on_start: Callable[[], None] | None = None, **settings: Any) -> None:
+    async def run_coordinator(self, *, on_start: Any = None, **settings: Any) -> None:
         """Do the duties for all here until stopped by a signal, and run no jobs. The store must exist.
 
         `on_start` is called when the store has taken it.

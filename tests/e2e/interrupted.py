@@ -6,8 +6,9 @@ each of these moments is met. Every step ends within a bound, or the program say
 
     python -m tests.e2e.interrupted ADDRESS CALL:HOW:STEPS …
 
-HOW is walk (one signal for each call), again (several), signals (real ones, at moments drawn by lot), cancel (for async
-calls) or behind. After `follow`, a thread enqueues all the time.
+HOW is walk (one signal for each call), kept (the same, and what the handler raises has to come out of the call as it
+is), again (several), signals (real ones, at moments drawn by lot), cancel (for async calls) or behind. After `follow`,
+a thread enqueues all the time.
 """
 
 from __future__ import annotations
@@ -45,6 +46,14 @@ class Interrupted(Exception):
     """What the handler of a signal raises, as a request's timeout would."""
 
 
+class WrongValue(Interrupted, ValueError):
+    """One that looks like what libraries raise for a value that they refuse."""
+
+
+class TooLate(Interrupted, TimeoutError):
+    """One that looks like an error of the system."""
+
+
 @cache
 def opcodes(code: CodeType) -> bytes:
     return code.co_code
@@ -53,7 +62,9 @@ def opcodes(code: CodeType) -> bytes:
 class Interrupts:
     """Lets signals come while a call is made."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type[Interrupted] = Interrupted) -> None:
+        self._kind = kind
+        self.came_out: Exception | None = None
         self._armed = False
         self._trace: Callable[[FrameType, str, object], Any] | None = None
         self.raised = 0
@@ -65,13 +76,14 @@ class Interrupts:
             self.raised += 1
             if self.raised < TIMES_MAX:
                 sys.settrace(self._trace)
-            raise Interrupted
+            raise self._kind
 
     def during(self, work: Callable[[], object], first: int, gap: int | None = None) -> bool:
         """Whether the work ended before a signal came: before the step with the number `first` at which the interpreter
         looks for signals, and if there is a `gap`, again and again after so many more of them.
         """
         self.seen = self.raised = 0
+        self.came_out = None
         due = first
         trip = (SIGNAL,)
 
@@ -94,7 +106,8 @@ class Interrupts:
         sys.settrace(trace)
         try:
             work()
-        except Exception:
+        except Exception as error:
+            self.came_out = error
             if not self.raised:
                 raise
         finally:
@@ -232,9 +245,11 @@ def jobs_of(call: str) -> int:
     return {"enqueue": 1, "aenqueue": 1, "many": 3, "transaction": 2, "atransaction": 2}.get(call, 0)
 
 
-def walk(program: Program, call: str, steps: int, again: random.Random | None) -> int:
+def walk(
+    program: Program, call: str, steps: int, again: random.Random | None, kept: type[Interrupted] | None = None
+) -> int:
     """As many moments as `steps` allows, evenly spread; all of them if it is 0. How many calls were interrupted."""
-    interrupts, count = Interrupts(), jobs_of(call)
+    interrupts, count = Interrupts(kept or Interrupted), jobs_of(call)
     for _ in range(2):  # The second time everything is there that is made at first use.
         program.new_ids(count)
         interrupts.during(getattr(program, call), 10**9)
@@ -247,6 +262,8 @@ def walk(program: Program, call: str, steps: int, again: random.Random | None) -
         program.look(returned)
         if returned:
             return interrupted
+        if kept is not None:
+            assert type(interrupts.came_out) is kept, f"moment {int(moment)}: {interrupts.came_out!r} came out"
         interrupted += 1
         moment += max(1, stride)
 
@@ -363,6 +380,10 @@ def do(program: Program, call: str, how: str, steps: int) -> int:
         return cancel(program, call)
     if how == "signals":
         return signals(program, call, steps, seeded)
+    if how == "kept":
+        # Of an error of the system psycopg makes one of its own, in a few moments of connecting: it looks up names.
+        kinds = (Interrupted, WrongValue) if "postgresql" in program.address else (Interrupted, WrongValue, TooLate)
+        return sum(walk(program, call, steps, None, kind) for kind in kinds)
     return walk(program, call, steps, seeded if how == "again" else None)
 
 

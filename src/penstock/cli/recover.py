@@ -30,6 +30,9 @@ def recover(
     through their retry policy with the attempt spent. No worker is judged by less patience than its own three missed
     heartbeats.
 
+    How long a worker was silent is told by the store's clock alone, since the command acts at once: if that clock was
+    just set forward, living workers look silent. A leader, which watches them, is not misled by it.
+
     \b
     penstock recover --store sqlite:///jobs.db
     penstock recover --threshold 1m --json

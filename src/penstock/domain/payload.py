@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from penstock.domain.errors import PayloadError, PayloadTooLarge
+from penstock.domain.interrupted import let_interrupt_out
 
 PAYLOAD_BYTES_MAX = 1024 * 1024
 DEPTH_MAX = 200
@@ -45,6 +46,7 @@ def encode_json(value: Any, what: str, bytes_max: int = PAYLOAD_BYTES_MAX) -> st
     try:
         data = _encoder.encode(value)
     except (TypeError, msgspec.MsgspecError, NotImplementedError) as error:
+        let_interrupt_out(error)
         raise PayloadError(f"{what} is not JSON: {error}; {_HELP}") from None
     except UnicodeEncodeError:
         raise PayloadError(f"{what} holds a lone surrogate, which is not valid text: clean it with "
@@ -52,6 +54,7 @@ def encode_json(value: Any, what: str, bytes_max: int = PAYLOAD_BYTES_MAX) -> st
     except RecursionError:
         raise PayloadError(f"{what} is nested too deeply (or contains itself): at most {DEPTH_MAX} levels") from None
     except (ValueError, OverflowError) as error:
+        let_interrupt_out(error)
         raise PayloadError(f"{what} is not JSON: {error}; {_HELP}") from None
     if len(data) > bytes_max:
         raise PayloadTooLarge(
@@ -77,6 +80,7 @@ def from_plain(kind: Any, value: Any) -> Any:
     try:
         return msgspec.convert(value, kind, dec_hook=decode_hook)
     except (msgspec.ValidationError, TypeError, ValueError, NotImplementedError) as error:
+        let_interrupt_out(error)
         raise PayloadError(f"the stored result does not fit the handler's return type: {error}") from None
 
 

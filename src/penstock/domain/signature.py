@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import msgspec
 
 from penstock.domain.errors import ConfigError, PayloadError
+from penstock.domain.interrupted import let_interrupt_out
 from penstock.domain.payload import check_plain, decode_hook, encode_json
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -136,6 +137,7 @@ def _decoded(decoder: msgspec.json.Decoder[Any], text: str) -> Any:
     try:
         return decoder.decode(text)
     except Exception as error:  # The types' own code runs here (validators, __post_init__) and may raise anything.
+        let_interrupt_out(error)
         why = str(error) or type(error).__name__
         raise PayloadError(f"the payload does not fit the handler's parameters: {why}") from None
 

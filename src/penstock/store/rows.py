@@ -11,6 +11,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.errors import AlreadyRetried, UnknownJob
 from penstock.domain.gates import Declarers, Gate, Wholes, gates_of, words_of
+from penstock.domain.interrupted import let_interrupt_out
 from penstock.domain.job import FINAL, DecidedBy, ErrorInfo, Job, Progress, State, StateCode, Transition
 from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant, decode_policy
 from penstock.domain.payload import decode_json
@@ -122,7 +123,8 @@ def plain_payload(text: str) -> Any:
     """The stored JSON, or the raw text where somebody wrote something else: a reader must not fail on one job."""
     try:
         return decode_json(text)
-    except (msgspec.DecodeError, ValueError, RecursionError):
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        let_interrupt_out(error)
         return text
 
 

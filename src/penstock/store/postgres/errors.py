@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.domain import errors
+from penstock.domain.interrupted import let_interrupt_out
 from penstock.domain.secrets import hide_secrets
 
 # Nothing was stored, and the same again may well succeed: conflicts of transactions, and a plan that has aged.
@@ -76,7 +77,8 @@ def translate_state(state: str | None, message: str, address: str) -> errors.Sto
 
 
 def translate(error: BaseException, address: str) -> errors.StoreError:
-    """The same for an error of the driver."""
+    """The same for an error of the driver, unless the driver made it of an interrupt."""
+    let_interrupt_out(error)
     state = getattr(error, "sqlstate", None)
     import psycopg
 
