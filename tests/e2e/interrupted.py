@@ -259,11 +259,12 @@ def walk(
         faulthandler.dump_traceback_later(STEP_SECONDS, exit=True)
         program.new_ids(count)
         returned = interrupts.during(getattr(program, call), int(moment), again.randint(1, 12) if again else None)
-        program.look(returned)
+        if kept is None:
+            program.look(returned)
+        elif not returned:
+            assert type(interrupts.came_out) is kept, f"moment {int(moment)}: {interrupts.came_out!r} came out"
         if returned:
             return interrupted
-        if kept is not None:
-            assert type(interrupts.came_out) is kept, f"moment {int(moment)}: {interrupts.came_out!r} came out"
         interrupted += 1
         moment += max(1, stride)
 
@@ -382,7 +383,7 @@ def do(program: Program, call: str, how: str, steps: int) -> int:
         return signals(program, call, steps, seeded)
     if how == "kept":
         # Of an error of the system psycopg makes one of its own, in a few moments of connecting: it looks up names.
-        kinds = (Interrupted, WrongValue) if "postgresql" in program.address else (Interrupted, WrongValue, TooLate)
+        kinds: list[type[Interrupted]] = [WrongValue] if "postgresql" in program.address else [WrongValue, TooLate]
         return sum(walk(program, call, steps, None, kind) for kind in kinds)
     return walk(program, call, steps, seeded if how == "again" else None)
 

@@ -18,7 +18,7 @@ EVERY = bool(os.environ.get("PENSTOCK_EVERY_INTERRUPT"))
 
 TASKS = {
     "one signal": ["enqueue:walk:20", "many:walk:8", "transaction:walk:20", "read:walk:8"],
-    "what comes out": ["enqueue:kept:0", "read:kept:0"],
+    "what comes out": ["enqueue:kept:0"],
     "one signal, operating": ["cancel:walk:8", "pause:walk:8"],
     "several signals": ["enqueue:again:15", "transaction:again:20", "cancel:again:8"],
     "beside another thread": ["follow", "enqueue:walk:15", "many:again:15", "transaction:again:15"],
