@@ -12,7 +12,7 @@ from penstock.coordinator.ageing import Ageing
 from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.duty import Duty
 from penstock.coordinator.expiry import Expiry
-from penstock.coordinator.gates import Gates
+from penstock.coordinator.gates import ROUNDS, Gates
 from penstock.coordinator.probes import Probes
 from penstock.coordinator.recovery import Recovery
 from penstock.coordinator.retention import Pruning
@@ -74,6 +74,27 @@ def test_jobs_that_nobody_would_let_through_are_let_through(scene: Scene, sessio
     assert (scene.world.state(ahead.id), scene.world.state(behind.id)) == (State.EXPIRED, State.BLOCKED)
     do(scene, Gates(scene.store, CoordinatorSettings()))
     assert [claim.id for claim in scene.world.claim(session)] == [behind.id]
+
+
+def test_jobs_before_a_gate_that_is_gone_are_found_by_whoever_leads(scene: Scene, session: int) -> None:
+    """At once when somebody begins to lead, and then by every twelfth round."""
+    gate = Gate("key:a", 1, None, "key:a")
+    jobs = [msgspec.structs.replace(scene.world.new_job(), gates=(gate,)) for _ in range(3)]
+    scene.world.enqueue(*jobs)
+    (held,) = scene.world.claim(session)
+    duty = Gates(scene.store, CoordinatorSettings())
+    for times in (1, ROUNDS):
+        lose_gates(scene)
+        scene.world.complete(held)
+        assert scene.world.claim(session) == []
+        do(scene, duty, times)
+        (held,) = scene.world.claim(session)
+    assert held.id == jobs[2].id
+
+
+def lose_gates(scene: Scene) -> None:
+    with scene.sqlite.transaction() as tx:
+        tx.execute("DELETE FROM penstock_gate")
 
 
 def test_recovery_goes_on_until_all_is_recovered(

@@ -7,6 +7,10 @@ from penstock.store.contract import Store
 from penstock.store.params import TendGates
 
 
+ROUNDS = 12
+"""Only a hand in the tables makes what is looked for so rarely: once a minute, and when somebody begins to lead."""
+
+
 class Gates:
     name = "look after limits"
     judges = False
@@ -15,6 +19,8 @@ class Gates:
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store
         self.interval = settings.recovery_interval
+        self._round = 0
 
     async def do(self, term: int) -> None:
-        await self._store.tend_gates(TendGates(term))
+        await self._store.tend_gates(TendGates(term, mend=self._round == 0))
+        self._round = (self._round + 1) % ROUNDS

@@ -77,7 +77,7 @@ def test_a_sound_store_is_sound(world: RivalWorld) -> None:
     # The servers of the tests do without fsync.
     assert {finding.name for finding in found if finding.level != "ok"} == {"durability"}
     assert only(found, "schema").message == f"version {LATEST}, the latest"
-    assert only(found, "integrity").message == "every job is in exactly one state"
+    assert only(found, "integrity").message == "every job is in exactly one state, and where its row says"
     assert "PostgreSQL 18" in only(found, "server").message
     assert "MiB in all" in only(found, "size").message
 

@@ -92,9 +92,13 @@ class FailUnroutable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TendGates(msgspec.Struct, frozen=True):
-    """Look after gates: open those that have room and were forgotten, and forget those that nobody needs."""
+    """Look after gates: open those that have room and were forgotten, and forget those that nobody needs.
+
+    `mend` also looks for jobs that wait before gates which are gone, which takes longer the more keys there are.
+    """
 
     term: int | None = None
+    mend: bool = True
 
 
 class MarkWorkers(msgspec.Struct, frozen=True):

@@ -5,11 +5,11 @@ Whatever this role may not look at is said so, and is no error: monitoring right
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from penstock.domain.duration import format_duration
-from penstock.store.params import Finding, Level
+from penstock.store.faults import fault_findings
+from penstock.store.params import Finding
 from penstock.store.postgres import check_connections, check_durability
 from penstock.store.postgres.grants import RIGHTS, SEQUENCES
 from penstock.store.postgres.link import VERSION_MIN
@@ -20,7 +20,7 @@ DEAD_ROWS_MIN = 50_000
 TABLES_NAMED = 3
 # Tables whose rows come and go with every job: dead ones in them slow every claim and finish down.
 CHURNED = ("waiting", "lease")
-POINTERS = frozenset({"job", "waiting", "lease", "outcome"})
+POINTERS = frozenset({"job", "waiting", "parked", "lease", "outcome", "lane", "gate"})
 
 WANTED = [
     (name, right)
@@ -312,17 +312,4 @@ def _pointers(deep: bool, missing: list[Missing]) -> Steps[list[Finding]]:
         return [_unseen("integrity", ", ".join(closed))]
     if not deep:
         return [Finding("integrity", "ok", "not checked: it reads every job; --deep does it")]
-    return list(pointer_findings((yield from run("check_pointers"))))
-
-
-def pointer_findings(rows: Rows) -> Iterator[Finding]:
-    """Every job is in one state, which is where its one pointer is. The rows are (fault, how many, one of them)."""
-    if not rows:
-        yield Finding("integrity", "ok", "every job is in exactly one state")
-    level: Level = "error"
-    for fault, count, example in rows:
-        yield Finding(
-            "integrity", level, f"{count:,} × {fault}, such as {example}",
-            "somebody has changed the tables by hand, or this is a defect: keep a copy (pg_dump) and report it; "
-            f"what is known of one: penstock jobs show {example}",
-        )  # fmt: skip
+    return list(fault_findings("integrity", (yield from run("check_pointers")), "keep a copy (pg_dump) and report it"))

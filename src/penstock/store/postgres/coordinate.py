@@ -12,7 +12,7 @@ from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.postgres.claim import expire_all
 from penstock.store.postgres.enqueue import resource_text
 from penstock.store.postgres.finish import end_attempts
-from penstock.store.postgres.mend import tell_removed
+from penstock.store.postgres.mend import free_parked, tell_removed
 from penstock.store.postgres.steps import Rows, Steps, run, value
 from penstock.store.postgres.workflows import carry_out
 
@@ -91,6 +91,8 @@ def unroutable_steps(fail: p.FailUnroutable) -> Steps[list[str]]:
 
 def tend_steps(tend: p.TendGates) -> Steps[None]:
     yield from check_term(tend.term)
+    if tend.mend:
+        yield from free_parked()
     yield from run("tend_gates")
     idle = [gate for (gate,) in (yield from run("lock_idle_gates"))]
     if idle:

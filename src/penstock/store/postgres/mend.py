@@ -1,4 +1,4 @@
-"""Rows that contradict each other: the claim that meets them gets past them, loudly.
+"""Rows that contradict each other: the claim or the duty that meets them gets past them, loudly.
 
 Nothing in penstock makes such rows. A hand in the tables may, a defect, or a copy that was put together of parts, and
 then one of them must not stand before all other jobs for good.
@@ -13,6 +13,7 @@ from typing import Any
 
 import psycopg
 
+from penstock.store.faults import FREED, FREED_MAX
 from penstock.store.postgres.steps import Rows, Steps, run
 
 MENDED_MAX = 100
@@ -47,6 +48,13 @@ def tell_removed(ids: Sequence[str] | None) -> None:
         log.error(
             "job %s was waiting although it has ended, is under way, or does not exist: it was taken out of there", id_
         )
+
+
+def free_parked() -> Steps[None]:
+    """Jobs before gates that do not exist go on; the claims that get them make the gates again."""
+    [(freed, example, _)] = yield from run("free_parked", limit=FREED_MAX)
+    if freed:
+        log.error(FREED, freed, example)
 
 
 def is_passing(error: psycopg.Error) -> bool:

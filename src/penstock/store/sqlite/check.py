@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 
 from penstock.domain.errors import StoreError
+from penstock.store.faults import fault_findings
 from penstock.store.params import Finding
 from penstock.store.sqlite import connection
 from penstock.store.sqlite.errors import translate
@@ -19,6 +20,7 @@ from penstock.store.sqlite.statements import sql
 
 QUICK_BYTES_MAX = 64 * 1024 * 1024
 RESTORE = "stop everything that uses it, keep a copy of the file with its -wal, and restore a backup"
+KEEP = "keep a copy of the file (VACUUM INTO) and report it"
 WAL_BYTES_WARN = 4 * connection.WAL_BYTES_KEPT
 
 
@@ -87,7 +89,7 @@ def _database(path: str, durability: str, vfs: str | None, deep: bool) -> Iterat
             yield _durability(db, path, durability)
             yield _integrity(db, path, deep)
             if deep and schema.level == "ok":
-                yield _lanes(db, path)
+                yield from fault_findings("jobs", db.execute(sql("check_pointers")), KEEP)
     except apsw.Error as error:
         yield Finding.from_error("store", translate(error, path))
     except StoreError as error:
@@ -133,23 +135,6 @@ def _integrity(db: apsw.Connection, path: str, deep: bool) -> Finding:
         "integrity", "error", f"{path} is damaged: {' '.join(str(answer).split())}",
         RESTORE,
     )  # fmt: skip
-
-
-def _lanes(db: apsw.Connection, path: str) -> Finding:
-    """Whether every job is what its row says, and where its row says."""
-    lost, job_id = db.execute(sql("lost_lanes")).get
-    if lost:
-        return Finding(
-            "jobs", "error", f"{lost} of the jobs in {path}, first {job_id}, have no type any more: nobody can read or "
-            "run them", RESTORE,
-        )  # fmt: skip
-    strays, first = db.execute(sql("stray_pointers")).get
-    if strays:
-        return Finding(
-            "jobs", "error", f"{strays} entries of waiting jobs in {path}, first {first}, lead to no job or to one of "
-            "another type or queue", RESTORE,
-        )  # fmt: skip
-    return Finding("jobs", "ok", "every job has its type, and every waiting one is where it should be")
 
 
 def _log_size(log: str) -> Finding:

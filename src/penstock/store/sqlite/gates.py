@@ -6,7 +6,7 @@ place lets parked jobs through, the claim, when a gate's moment has come; whoeve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -40,6 +40,14 @@ def read_gates(tx: Tx, names: Iterable[str], wanted: int = 0) -> dict[str, Seen]
     return found
 
 
+def _make_gates(tx: Tx, gates: Collection[Gate]) -> None:
+    """Those that are not there yet."""
+    if tx.change("make_gates", gates=as_json(list(gates))):
+        rates = [gate.name for gate in gates if gate.period is not None]
+        if rates:
+            tx.change("forget_left_permits", names=as_json(rates))
+
+
 def _forget_old(tx: Tx, gate: Seen, limit: int) -> int:
     assert gate.period is not None
     tx.change("bring_permits_back", gate=gate.gate, now=tx.now)
@@ -58,7 +66,7 @@ def admit(tx: Tx, claims: Sequence[p.Claim], free: int) -> tuple[list[p.Claim], 
     The second answer is whether some went back.
     """
     named = {gate.name: gate for claim in claims for gate in claim.gates or ()}
-    tx.change("make_gates", gates=as_json(list(named.values())))
+    _make_gates(tx, named.values())
     gates = read_gates(tx, named, wanted=len(claims))
     first = _look_who_is_first(tx, claims, gates)
     passed: list[p.Claim] = []
@@ -155,7 +163,7 @@ def park_new(tx: Tx, jobs: Sequence[p.NewJob], last_job: int, strict: bool) -> d
     seen = read_gates(tx, gates)
     missing = {name: gate for name, gate in gates.items() if name not in seen}
     if missing:
-        tx.change("make_gates", gates=as_json(list(missing.values())))
+        _make_gates(tx, missing.values())
         seen |= read_gates(tx, missing)
     if strict:
         if missing:

@@ -1,4 +1,4 @@
-"""Rows that contradict each other or cannot be read: the claim that meets them gets past them, loudly.
+"""Rows that contradict each other or cannot be read: the claim or the duty that meets them gets past them, loudly.
 
 Nothing in penstock makes such rows. A hand in the tables may, or a defect, and then one of them must not stand before
 all other jobs for good.
@@ -12,8 +12,9 @@ from typing import Any
 import apsw
 import msgspec
 
+from penstock.store.faults import FREED, FREED_MAX
 from penstock.store.params import Claim
-from penstock.store.sqlite.tx import Tx
+from penstock.store.sqlite.tx import Tx, as_json
 
 MAX_TOKEN = 2**63 - 1
 UNREADABLE = (apsw.SQLError, msgspec.MsgspecError)
@@ -56,3 +57,13 @@ def _read_claim(tx: Tx, token: int) -> list[Claim]:
         log.error("the job %s cannot be read, so nobody can run it: the store is damaged; `penstock doctor --deep` "
                   "says how many there are: %s", job_id, error)  # fmt: skip
         return []
+
+
+def free_parked(tx: Tx) -> None:
+    """Jobs before gates that do not exist go on; the claims that get them make the gates again."""
+    lost = tx.array("lost_parked", limit=FREED_MAX)
+    if lost:
+        tx.change("ready_lost_jobs", seqs=as_json(lost))
+        tx.change("unpark_jobs", seqs=as_json(lost))
+        tx.wake = True
+        log.error(FREED, len(lost), tx.value("job_of_number", seq=lost[0]) or f"number {lost[0]}")

@@ -1,30 +1,37 @@
--- Jobs that are in no state or in several, and pointers to no job: (what is wrong, how many, one of them).
+-- What must hold and does not (store/faults.py): (fault, in which tables, how many, one of them). Reads every job.
 WITH pointer AS (
-    SELECT id, 'waiting' AS place, lane, due_at FROM penstock.waiting
+    SELECT id, 'waiting' AS place, lane, due_at, NULL::bigint AS gate FROM penstock.waiting
     UNION ALL
-    SELECT id, 'parked', lane, due_at FROM penstock.parked
+    SELECT id, 'parked', lane, due_at, gate FROM penstock.parked
     UNION ALL
-    SELECT id, 'lease', NULL, NULL FROM penstock.lease
+    SELECT id, 'lease', NULL, NULL, NULL FROM penstock.lease
     UNION ALL
-    SELECT id, 'outcome', NULL, NULL FROM penstock.outcome
+    SELECT id, 'outcome', NULL, NULL, NULL FROM penstock.outcome
 ),
 pointed AS (
-    SELECT id, string_agg(place, ' and ' ORDER BY place) AS places, max(lane) AS lane, max(due_at) AS due_at
+    SELECT
+        id, string_agg(place, ' and ' ORDER BY place) AS places, count(*) AS pointers, max(lane) AS lane,
+        max(due_at) AS due_at, max(gate) AS gate
     FROM pointer
     GROUP BY id
 ),
 wrong AS (
     SELECT
-        coalesce(job.id, pointed.id) AS id,
+        coalesce(job.id, pointed.id) AS id, pointed.places,
         CASE
-            WHEN job.id IS NULL THEN 'in ' || pointed.places || ' without a job'
-            WHEN pointed.id IS NULL THEN 'a job that is in no state'
-            WHEN pointed.places LIKE '%% and %%' THEN 'a job in ' || pointed.places
-            WHEN coalesce(pointed.lane, job.lane) NOT IN (SELECT lane.lane FROM penstock.lane)
-                THEN 'a job in a lane that does not exist'
-            WHEN pointed.lane <> job.lane OR pointed.due_at <> job.due_at THEN 'waiting at another place than its job'
+            WHEN job.id IS NULL THEN 'jobless'
+            WHEN coalesce(pointed.lane, job.lane) NOT IN (SELECT lane.lane FROM penstock.lane) THEN 'laneless'
+            WHEN pointed.id IS NULL THEN 'stateless'
+            WHEN pointed.pointers > 1 THEN 'several'
+            WHEN pointed.lane <> job.lane OR pointed.due_at <> job.due_at THEN 'displaced'
+            WHEN pointed.gate IS NOT NULL AND NOT EXISTS (SELECT 1 FROM penstock.gate WHERE gate.gate = pointed.gate)
+                THEN 'gateless'
         END AS fault
     FROM penstock.job
     FULL JOIN pointed ON pointed.id = job.id
 )
-SELECT fault, count(*), min(id::text) FROM wrong WHERE fault IS NOT NULL GROUP BY fault ORDER BY fault
+SELECT fault, CASE WHEN fault IN ('jobless', 'several') THEN places END, count(*), min(id::text)
+FROM wrong
+WHERE fault IS NOT NULL
+GROUP BY 1, 2
+ORDER BY 1, 2

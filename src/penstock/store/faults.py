@@ -1,0 +1,54 @@
+"""What must hold between the rows of a store, on every engine: the one list of it, and how the doctor tells a breach.
+
+Nothing in penstock breaks these. A hand in the tables may, a defect, or a copy that was put together of parts. What is
+mended by itself when somebody meets it is in the engines' `mend.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from penstock.store.params import Finding, Level
+
+FREED_MAX = 10_000
+"""So many jobs that are parked before a gate which is gone are let go at a time."""
+FREED = (
+    "%d jobs were parked before a limit whose row is gone, such as %s: they wait for a worker again, which makes the "
+    "limit anew; somebody has changed the tables by hand, or this is a defect"
+)
+
+
+class Fault(NamedTuple):
+    """`words` say what is wrong; `places` stands for the tables where it is."""
+
+    words: str
+    level: Level = "error"
+    fix: str = ""
+
+
+FAULTS = {
+    "stateless": Fault("a job that is in no state"),
+    "jobless": Fault("in {places} without a job"),
+    "several": Fault("a job in {places}"),
+    "laneless": Fault("a job in a lane that does not exist, which nobody can read or run"),
+    "displaced": Fault("waiting at another place than its job"),
+    "gateless": Fault(
+        "a job parked before a limit whose row is gone", "warning",
+        "the worker that leads lets them go on within a minute, and makes the limit again: start one if none is alive",
+    ),
+}  # fmt: skip
+"""By the name that check_pointers.sql of each engine gives it: what becomes of every row there."""
+
+
+def fault_findings(name: str, rows: Iterable[Any], keep: str) -> Iterator[Finding]:
+    """The rows are (fault, tables, how many, one of them). `keep` says how to keep a copy."""
+    sound = True
+    for fault, places, count, example in rows:
+        sound = False
+        words, level, fix = FAULTS[fault]
+        reported = f"somebody has changed the tables by hand, or this is a defect: {keep}"
+        said = f"{count:,} × {words.format(places=places)}, such as {example}"
+        yield Finding(name, level, said, fix or f"{reported}; what is known of one: penstock jobs show {example}")
+    if sound:
+        yield Finding(name, "ok", "every job is in exactly one state, and where its row says")

@@ -1,0 +1,1 @@
+SELECT id FROM penstock_job WHERE seq = :seq

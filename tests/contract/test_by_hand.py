@@ -1,0 +1,154 @@
+"""Rows that somebody has changed by hand: what waits goes on by itself, loudly, and the doctor names what it finds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from penstock.domain.clock import MICROSECONDS
+from penstock.domain.gates import Gate
+from penstock.store import params as p
+from penstock.store.faults import FAULTS
+from tests.contract.engines import Engine
+from tests.contract.world import World
+
+Hand = Callable[[str], None]
+
+AT_ONCE = Gate("key:a", 1, None, "key:a")
+IN_ORDER = Gate("key:a", 1, None, "key:a", ordered=True)
+A_MINUTE = Gate("rate:a", 1, 60 * MICROSECONDS, "rate:a")
+WIDE = Gate("key:wide", 9, None, "key:wide")
+
+
+@pytest.fixture
+def hand(engine: Engine, address: str, world: World) -> Hand:
+    """Changes rows as a person would. Tables are written as penstock.NAME, and what points to a job as KEY."""
+
+    def change(sql: str) -> None:
+        named = sql.replace("KEY", "seq" if engine.kind == "sqlite" else "id")
+        with world.store.transaction() as tx:
+            tx.execute(re.sub(r"penstock\.(\w+)", lambda found: engine.table(address, found[1]), named))
+
+    return change
+
+
+def add(world: World, *gates: Gate, count: int) -> list[str]:
+    one = world.new_job()
+    jobs = [msgspec.structs.replace(one, id=world.new_id(), gates=gates) for _ in range(count)]
+    return [new.id for new in world.enqueue(*jobs)]
+
+
+def tend(world: World) -> None:
+    world.store.tend_gates(p.TendGates()).wait()
+
+
+def faults(world: World) -> list[p.Finding]:
+    """What the doctor says that is not well."""
+    found = world.store.check_store(p.CheckStore(deep=True)).wait()
+    return [one for one in found if one.name in ("integrity", "jobs") and one.level != "ok"]
+
+
+# A gate that is gone
+
+
+@pytest.mark.parametrize(
+    "gates",
+    [(AT_ONCE,), (IN_ORDER,), (A_MINUTE,), (WIDE, AT_ONCE), (AT_ONCE, A_MINUTE)],
+    ids=["at once", "in order", "rate", "two", "at once and rate"],
+)
+@pytest.mark.parametrize("running", [True, False])
+def test_jobs_before_a_gate_that_is_gone_go_on_one_after_the_other(
+    world: World, session: int, hand: Hand, gates: tuple[Gate, ...], running: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    jobs = add(world, *gates, count=4)
+    (held,) = world.claim(session)
+    hand("DELETE FROM penstock.gate")
+    if not running:
+        world.complete(held)
+    assert world.claim(session) == []
+    tend(world)
+    assert "3 jobs were parked before a limit whose row is gone" in caplog.text
+    if running:
+        world.complete(held)
+    done = [held.id]
+    for _ in jobs[1:]:
+        world.clock.advance(60)
+        tend(world)
+        (claim,) = world.claim(session)
+        assert world.claim(session) == []
+        world.complete(claim)
+        done.append(claim.id)
+    assert done == jobs
+    assert caplog.text.count("whose row is gone") == 1
+    assert faults(world) == []
+
+
+def test_a_rate_holds_again_after_its_gate_was_deleted(world: World, session: int, hand: Hand) -> None:
+    """Starts from before that are still known under a number that is given again are not counted as room."""
+    two = msgspec.structs.replace(A_MINUTE, most=2)
+    add(world, two, count=12)
+    assert len(world.claim(session)) == 2
+    hand("DELETE FROM penstock.gate")
+    starts = []
+    for _ in range(4):
+        tend(world)
+        starts.append(len(world.claim(session)))
+        world.clock.advance(60)
+    assert starts == [2, 2, 2, 2]
+
+
+def test_the_doctor_names_jobs_before_a_gate_that_is_gone(world: World, session: int, hand: Hand) -> None:
+    jobs = add(world, AT_ONCE, count=3)
+    assert len(world.claim(session)) == 1
+    hand("DELETE FROM penstock.gate")
+    (found,) = faults(world)
+    assert found.level == "warning"
+    assert found.message == f"2 × a job parked before a limit whose row is gone, such as {min(jobs[1:])}"
+    assert "within a minute" in str(found.fix)
+    tend(world)
+    world.claim(session)
+    assert faults(world) == []
+
+
+def test_many_jobs_before_a_gate_that_is_gone_are_freed_in_turn(world: World, session: int, hand: Hand) -> None:
+    jobs = add(world, AT_ONCE, count=30)
+    add(world, WIDE, count=1)
+    (held, _) = world.claim(session)
+    hand("DELETE FROM penstock.gate WHERE name = 'key:a'")
+    world.complete(held)
+    done = [held.id]
+    while len(done) < len(jobs):
+        tend(world)
+        (claim,) = world.claim(session)
+        world.complete(claim)
+        done.append(claim.id)
+    assert done == jobs
+
+
+# All that must hold
+
+DAMAGE = {
+    "stateless": "DELETE FROM penstock.parked",
+    "jobless": "DELETE FROM penstock.job WHERE KEY IN (SELECT KEY FROM penstock.parked)",
+    "several": "INSERT INTO penstock.lease (token, KEY, attempt, session, claimed_at) "
+    "SELECT 1000000, KEY, 1, 1, 0 FROM penstock.parked",
+    "laneless": "DELETE FROM penstock.lane",
+    "displaced": "UPDATE penstock.parked SET due_at = due_at + 1",
+    "gateless": "DELETE FROM penstock.gate",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_doctor_names_everything_that_must_hold_and_does_not(
+    world: World, session: int, hand: Hand, fault: str
+) -> None:
+    add(world, AT_ONCE, count=2)
+    assert len(world.claim(session)) == 1
+    assert faults(world) == []
+    hand(DAMAGE[fault])
+    found = faults(world)
+    words = FAULTS[fault].words.format(places="lease and parked" if fault == "several" else "parked")
+    assert [one.level for one in found if words in one.message] == [FAULTS[fault].level]
