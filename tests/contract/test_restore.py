@@ -78,8 +78,47 @@ def test_a_worker_that_stops_in_order_after_a_restore_leaves_nothing_in_its_name
     assert world.heartbeat(session)
     restore()
     assert not world.heartbeat(session, "inactive")
-    assert [worker.status for worker in world.store.list_workers().wait()] == ["lost"]
+    assert statuses(world) == ["inactive"]
     assert world.recover().jobs == [job_id]
+
+
+def statuses(world: World) -> list[str]:
+    return [worker.status for worker in world.store.list_workers().wait()]
+
+
+@pytest.mark.parametrize("seconds", [10, 3600])
+@pytest.mark.parametrize("first", ["heartbeat", "recovery and heartbeat", "recovery and claim"])
+def test_a_worker_that_lives_on_after_a_restore_is_not_told_as_lost(
+    world: World, open_again: OpenAgain, session: int, save: Save, first: str, seconds: int
+) -> None:
+    """What the backup knows of it is of the past: that session has ended, and its jobs run again."""
+    other = open_again()
+    job_id = world.add()
+    world.start(*world.claim(session))
+    restore = save()
+    for _ in range(2):
+        world.clock.advance(seconds)
+        assert world.heartbeat(session)
+        restore()
+        recovered = other.recover().jobs if "recovery" in first else []
+        if "claim" not in first or not recovered:
+            assert not world.heartbeat(session)
+        with pytest.raises(WorkerRefused):
+            world.claim(session)
+        session = world.register()
+        assert statuses(world) == ["active", "inactive"]
+        assert [*recovered, *other.recover().jobs] == [job_id]
+        assert statuses(world) == ["active", "inactive"]
+
+
+def test_a_worker_that_was_silent_for_too_long_is_told_as_lost_also_when_it_is_back(
+    world: World, open_again: OpenAgain, session: int
+) -> None:
+    world.clock.advance(3600)
+    open_again().recover()
+    assert not world.heartbeat(session)
+    world.register()
+    assert statuses(world) == ["active", "lost"]
 
 
 @pytest.mark.parametrize("step", [-3600, 3600])

@@ -6,7 +6,6 @@ from penstock.coordinator.settings import CoordinatorSettings
 from penstock.store.contract import Store
 from penstock.store.params import TendGates
 
-
 ROUNDS = 12
 """Only a hand in the tables makes what is looked for so rarely: once a minute, and when somebody begins to lead."""
 

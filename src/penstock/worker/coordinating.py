@@ -187,7 +187,7 @@ class LoneCoordinator:
     def _register_again(self, session: int) -> None:
         if self._stopping.is_set() or self._registering or session != self._session:
             return
-        log.warning("this coordinator was declared lost: registering again",
+        log.warning("this coordinator was declared lost, or a backup was restored: registering again",
                     extra=fields("coordinator.lost", worker_id=self._settings.worker_id))  # fmt: skip
         self._registering = True
         self._tasks.append(self._guard(self._keep_registering()))

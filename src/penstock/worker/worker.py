@@ -400,7 +400,7 @@ class Worker:
         if self._stopping.is_set() or self._registering or session != self._session or self._crew is None:
             return  # Heartbeat and claimer may both notice; one new registration is enough.
         log.warning(
-            "this worker was declared lost: its jobs were recovered by others; registering again",
+            "this worker was declared lost, or a backup was restored: others recover its jobs; registering again",
             extra=fields("worker.lost", worker_id=self._settings.worker_id),
         )
         self._registering = True

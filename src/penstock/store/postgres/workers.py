@@ -21,6 +21,7 @@ Beats = dict[int, int]
 
 
 def register_steps(worker: p.RegisterWorker, beats: Beats, draw: Random = random.random) -> Steps[int]:
+    yield from _end_undone(beats)
     for session, status, stale in (
         yield from run("find_worker", id=worker.worker_id, stale_after=_us(worker.stale_after))
     ):
@@ -65,9 +66,15 @@ def heartbeat_steps(beat: p.HeartbeatWorker, beats: Beats) -> Steps[p.Heartbeat]
     if rows:
         beats[beat.session] = rows[0][0]
     else:
-        yield from run("lose_worker", session=beat.session)  # If it is there, then as it was in a restored past.
-        beats.pop(beat.session, None)
+        yield from _end_undone(beats)
     return p.Heartbeat(bool(rows))
+
+
+def _end_undone(beats: Beats) -> Steps[None]:
+    """Sessions of this process that are there as they were in a restored past, if at all."""
+    if beats:
+        sessions, moments = (list(column) for column in zip(*beats.items(), strict=True))
+        yield from run("end_undone", sessions=sessions, beats=moments)
 
 
 def recover_steps(recover: p.RecoverJobs, draw: Random = random.random) -> Steps[p.Recovered]:

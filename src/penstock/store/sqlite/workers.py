@@ -19,6 +19,7 @@ _workers = msgspec.json.Decoder(list[p.WorkerInfo]).decode
 
 
 def register_worker(tx: Tx, worker: p.RegisterWorker) -> int:
+    _end_undone(tx)
     found = tx.run("find_worker", id=worker.worker_id)
     if found:
         session, status, heartbeat_at, stale_after = found[0]
@@ -61,8 +62,14 @@ def heartbeat_worker(tx: Tx, beat: p.HeartbeatWorker) -> p.Heartbeat:
     if known:
         tx.beat = beat.session
     else:
-        tx.change("lose_worker", session=beat.session)  # It is there after all, but as it was in a restored past.
+        _end_undone(tx)
     return p.Heartbeat(known)
+
+
+def _end_undone(tx: Tx) -> None:
+    """Sessions of this process that are there as they were in a restored past, if at all."""
+    if tx.lanes.beats:
+        tx.change("end_undone", beats=as_json(list(tx.lanes.beats.items())))
 
 
 def recover_jobs(tx: Tx, recover: p.RecoverJobs, asked_at: int) -> p.Recovered:

@@ -26,4 +26,6 @@ LEFT JOIN (
     GROUP BY lease.session
 ) AS used
     ON used.session = worker.session
-WHERE status IN ('active', 'draining') OR worker.session > (SELECT max(session) FROM penstock_worker) - :latest
+WHERE status IN ('active', 'draining') OR worker.session IN (
+    SELECT session FROM penstock_worker ORDER BY session DESC LIMIT :latest
+)
