@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -286,6 +288,59 @@ def test_the_log_or_its_index_is_deleted_alone(open_world: OpenWorld, path: Path
     for use in (world.add, lambda: world.claim(session), world.list_ids):
         with pytest.raises(StoreGone, match=f"{what}, .*{end}, was deleted or replaced"):
             use()
+
+
+OPEN = """
+import sys
+from penstock.domain.errors import PenstockError
+from penstock.store.params import CheckStore, EnqueueJobs, JobSpec, ListJobs, NewJob
+from penstock.store.sqlite.store import SqliteStore
+
+new = EnqueueJobs([NewJob("one", "{}", JobSpec(type="t"))])
+uses = [
+    lambda store: store.migration_status(), lambda store: store.list_jobs(ListJobs()).wait(),
+    lambda store: store.enqueue_jobs(new).wait(),
+]
+for use in uses:
+    for create in (True, False):
+        store = SqliteStore(sys.argv[1], create=create)
+        try:
+            use(store)
+            print("nothing")
+        except PenstockError as error:
+            print(type(error).__name__, str(error))
+        store.close()
+found = {one.name: one for one in SqliteStore(sys.argv[1]).check_store(CheckStore()).wait()}["store"]
+print(found.level, found.message, found.fix)
+"""
+
+
+def test_whoever_opens_a_store_whose_log_was_deleted_under_others_is_told_so(open_world: OpenWorld, path: Path) -> None:
+    """Not that the disk has reported an error. In a process of its own: those of one process share the index."""
+    world = open_world()
+    world.add()
+    os.remove(f"{path}-wal")
+    done = subprocess.run([sys.executable, "-c", OPEN, str(path)], capture_output=True, text=True, check=True)
+    said = done.stdout.splitlines()
+    assert len(said) == 7
+    for line in said[:6]:
+        assert line.startswith("StoreGone ")
+        assert f"{path}-wal, was deleted" in line
+        assert "stop everything that uses the store, and restore a backup" in line
+    assert said[6].startswith("error ")
+    assert f"{path}-wal, was deleted" in said[6]
+
+
+def test_a_lock_file_that_is_deleted_does_no_harm(open_world: OpenWorld, path: Path) -> None:
+    """It only says whose turn it is: SQLite's own lock is the one that counts."""
+    world = open_world()
+    session = world.register()
+    first = world.add()
+    os.remove(f"{path}-lock")
+    other = open_world()
+    ids = [first, *(one.add() for one in (world, other, world, other))]
+    assert sorted(claim.id for claim in world.claim(session)) == sorted(ids)
+    assert integrity(path) == "ok"
 
 
 def test_a_backup_that_is_copied_over_the_file(open_world: OpenWorld, path: Path, backup: Path) -> None:

@@ -31,7 +31,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act for ot
 ACT = """
 import fcntl, json, os, sys
 from penstock.domain.errors import StoreReadOnly
-from penstock.store.params import EnqueueJobs, JobSpec, ListJobs, NewJob
+from penstock.store.params import CheckStore, EnqueueJobs, JobSpec, ListJobs, NewJob
 from penstock.store.sqlite.statements import migrations, sql
 from penstock.store.sqlite.store import SqliteStore
 migrations(), sql("ping")  # What is loaded late is loaded now: not every user may read the code.
@@ -46,11 +46,16 @@ try:
         fcntl.flock(os.open(path + "-lock", os.O_RDONLY), fcntl.LOCK_EX)
     elif act == "read":
         print(len(store.list_jobs(ListJobs()).wait()))
+    elif act == "check":
+        print([one.message for one in store.check_store(CheckStore()).wait() if one.level == "error"])
+    elif act in ("look", "read what is there"):
+        store = SqliteStore(path, create=False)
+        print(store.migration_status().current if act == "look" else len(store.list_jobs(ListJobs()).wait()))
     else:
         store.enqueue_jobs(EnqueueJobs([NewJob(act, "{}", JobSpec(type="t"))])).wait()
         print("stored")
 except (PermissionError, StoreReadOnly) as error:
-    print(type(error).__name__)
+    print(type(error).__name__, error if act in ("look", "read what is there") else "")
 store.close()
 """
 
@@ -150,6 +155,37 @@ def test_nobody_else_can_keep_the_owner_from_writing(place: Path) -> None:
     enqueue(store)
     assert act(place, "read") == "2"
     store.close()
+
+
+@as_root
+@pytest.mark.parametrize("what", ["look", "read what is there"])
+@pytest.mark.parametrize("inner", ["", "more/folders"])
+def test_a_folder_that_is_closed_is_not_told_as_no_store(place: Path, what: str, inner: str) -> None:
+    closed = place.with_name("closed")
+    path = closed / inner / "jobs.db"
+    path.parent.mkdir(parents=True)
+    store = SqliteStore(str(path))
+    enqueue(store)
+    store.close()
+    closed.chmod(0o700)
+    said = act(path, what)
+    assert said.startswith("StoreReadOnly")
+    assert f"may not enter {closed}" in said
+    assert act(place.with_name("none") / "jobs.db", "look") == "0"
+
+
+@as_root
+@pytest.mark.parametrize("inner", ["", "more/folders"])
+def test_the_doctor_does_not_take_a_closed_folder_for_a_missing_one(place: Path, inner: str) -> None:
+    closed = place.with_name("closed")
+    path = closed / inner / "jobs.db"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    closed.chmod(0o700)
+    found = act(path, "check")
+    assert "does not exist" not in found
+    assert "there is no store" not in found
+    assert f"may not write to the folder {closed}" in found
 
 
 @as_root

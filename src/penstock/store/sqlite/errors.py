@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import apsw
 
 from penstock.domain import errors
@@ -11,8 +13,26 @@ BUSY_SECONDS = 30.0
 
 def translate(error: apsw.Error, path: str) -> errors.StoreError:
     """The store error that tells a person what happened to `path`."""
+    if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ and not _has_log(path):
+        return beside_gone(path, "its log", f"{path}-wal", "while others use the store")
     kind, advice = _KINDS.get(type(error), (errors.StoreError, "the store answered: {error}"))
     return kind(f"{path}: {advice.format(error=error, seconds=BUSY_SECONDS)}")
+
+
+def beside_gone(path: str, what: str, name: str, when: str) -> errors.StoreGone:
+    """A file that belongs to the store is not the one that those who use it have open."""
+    return errors.StoreGone(
+        f"{path}: {what}, {name}, was deleted or replaced {when}; stop everything that uses the store, and restore a "
+        "backup unless you have just done so: the newest jobs were in the log"
+    )
+
+
+def _has_log(path: str) -> bool:
+    """Whether anything is in it: whoever opens a store makes an empty one."""
+    try:
+        return os.stat(f"{path}-wal").st_size > 0
+    except OSError:
+        return False
 
 
 def no_lane(job_id: str) -> errors.StoreError:

@@ -74,11 +74,7 @@ class OpenFile:
             )
         for what, path, identity in self._beside:  # They stay for as long as anybody uses the store.
             if file_identity(path) != identity:
-                raise StoreGone(
-                    f"{self.path}: {what}, {os.fsdecode(path)}, was deleted or replaced while the store was open; stop "
-                    "everything that uses the store, and restore a backup unless you have just done so: the newest "
-                    "jobs were in the log"
-                )
+                raise errors.beside_gone(self.path, what, os.fsdecode(path), "while the store was open")
 
     def connect(self) -> apsw.Connection:
         """One more connection, for a listener or for the caller's own transaction."""

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from shlex import quote
 
+from penstock.domain.errors import StoreReadOnly
 from penstock.store.disk import IN_MEMORY, Mount, mount_of
 from penstock.store.params import Finding, Level
 from penstock.store.sqlite.rights import lock_mode
@@ -35,14 +36,31 @@ def check_place(path: str) -> Iterator[Finding]:
     yield from _rights(path)
 
 
+def is_there(path: str) -> bool:
+    """Whether there is anything at a path. Where this user may not look, nobody can tell."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        folder = _nearest_folder(path)
+        raise StoreReadOnly(
+            f"{path}: the user {_user(_me())} may not enter {folder}, so it is not known whether there is a store; "
+            "run as a user who may, or give this one the right to enter the folder (x)"
+        ) from None
+    except OSError:
+        return False
+    return True
+
+
 def missing(path: str) -> Finding | None:
     """What is there instead of a file, if there is no file."""
     folder = os.path.dirname(path)
+    if not os.access(_nearest_folder(path), os.X_OK):
+        return None  # What is in there cannot be seen.
     if not os.path.isdir(folder):
         return Finding(
             "store", "error", f"the folder {folder} does not exist", f"correct the path, or: mkdir -p {quote(folder)}"
         )
-    if os.path.isfile(path) or not os.access(folder, os.X_OK):
+    if os.path.isfile(path):
         return None
     if os.path.lexists(path):
         kind = "a folder" if os.path.isdir(path) else "no file, or a link that leads to none"

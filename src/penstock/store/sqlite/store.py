@@ -38,7 +38,9 @@ from penstock.store.sqlite import (
 )
 from penstock.store.sqlite.doorbell import DoorbellListener
 from penstock.store.sqlite.file import OpenFile
+from penstock.store.sqlite.place import is_there
 from penstock.store.sqlite.statements import migrations, sql
+from penstock.store.sqlite.still import read_still
 from penstock.store.sqlite.transaction import TransactionBlock, accept, atransaction
 from penstock.store.sqlite.tx import Tx, as_json
 from penstock.store.sqlite.workflows import carry_out, look
@@ -115,7 +117,7 @@ class SqliteStore:
             return self._open
 
     def _refuse_missing(self) -> None:
-        if not self._create and not os.path.exists(self.path):
+        if not self._create and not is_there(self.path):
             raise StoreMissing(
                 f"there is no store at {self.path}; check the path (it is relative to the current folder), "
                 f"or make one with: penstock migrate --store sqlite:///{self.path}"
@@ -135,7 +137,16 @@ class SqliteStore:
         return WriteCall(self._writer, operation, durable)
 
     def _read(self, query: Callable[[apsw.Connection, int], T]) -> ReadCall[T]:
-        return ReadCall(lambda: self._file().read(query))
+        return ReadCall(lambda: self._look(query))
+
+    def _look(self, query: Callable[[apsw.Connection, int], T]) -> T:
+        if self._open is None and not self._create and not self._closed:  # A command, which may only look at a backup.
+            self._refuse_missing()
+            found = read_still(self.path, self._vfs, query, self._clock.now_us())
+            if found is not None:
+                return found[0]
+        answer: T = self._file().read(query)
+        return answer
 
     # Enqueue
 
@@ -339,13 +350,12 @@ class SqliteStore:
 
     @property
     def info(self) -> p.StoreInfo:
-        file = self._file()
         return p.StoreInfo(
             engine="sqlite",
             address=self.path,
             library=f"SQLite {apsw.sqlite_lib_version()}, apsw {apsw.apsw_version()}",
             durability=_DURABILITY[self._synchronous],
-            schema_version=connection.schema_status(file.reader, self.path).current,
+            schema_version=self._look(lambda db, _: connection.schema_status(db, self.path).current),
         )
 
     def read_clock(self) -> Call[int]:
@@ -355,7 +365,7 @@ class SqliteStore:
         return ReadCall(lambda: check.check_store(self.path, _DURABILITY[self._synchronous], self._vfs, params.deep))
 
     def migration_status(self) -> p.MigrationStatus:
-        if not os.path.exists(self.path):
+        if not is_there(self.path):
             known = migrations()
             return p.MigrationStatus(0, known[-1][0], [name for _, name, _ in known])
         return connection.look(self.path, self._vfs)
