@@ -38,7 +38,7 @@ FAULTS = {
         "the worker that leads lets them go on within a minute, and makes the limit again: start one if none is alive",
     ),
 }  # fmt: skip
-"""By the name that check_pointers.sql of each engine gives it: what becomes of every row there."""
+"""By the name that check_pointers.sql of each engine gives it."""
 
 
 def fault_findings(name: str, rows: Iterable[Any], keep: str) -> Iterator[Finding]:

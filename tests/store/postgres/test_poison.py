@@ -190,4 +190,4 @@ def test_doctor_tells_of_a_job_in_a_lane_that_does_not_exist(world: RivalWorld, 
     good = world.add(type="other")
     world.rows("DELETE FROM lane WHERE type = 'task'")
     assert [job.id for job in world.claim(session)] == [good]
-    assert [(fault, count) for fault, count, _ in faults(world)] == [("a job in a lane that does not exist", 1)]
+    assert [(fault, count) for fault, _, count, _ in faults(world)] == [("laneless", 1)]
