@@ -190,7 +190,10 @@ def test_a_running_job_is_asked_to_stop_and_watch_sees_it_end(shell: Shell, proj
     watcher.wait_for("running (attempt 1 of 3) 40 % waiting")
     outcome = shell.run("jobs", "cancel", job.id, *STORE)
     assert outcome.code == 0
-    assert "asked to stop" in outcome.out
+    assert (
+        "wait_for_file is running: it has begun, so it is asked to stop: an async handler is cancelled" in outcome.out
+    )
+    assert f"asked to stop: penstock jobs watch {job.id}" in outcome.out
     ended = watcher.end()
     assert ended.code == 1
     assert "cancelled: " in ended.out

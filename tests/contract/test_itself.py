@@ -15,14 +15,21 @@ from penstock.store import params as p
 from penstock.store.contract import Store
 from tests.contract.clock import FakeClock
 from tests.contract.conftest import CarryOut, OpenAgain
-from tests.contract.engines import Engine
+from tests.contract.engines import ENGINES, Engine
 from tests.contract.world import World
+from tests.tidy.tree import SOURCE
 
 
 @pytest.fixture
 def address(engine: Engine, tmp_path: Path) -> str:
     """There is no store yet."""
     return engine.fresh(tmp_path)
+
+
+def test_no_engine_is_left_out() -> None:
+    made = [path.parent.name for path in (SOURCE / "store").glob("*/store.py")]
+    assert len(made) > 1
+    assert [name for name in made if not any(engine.kind.startswith(name) for engine in ENGINES)] == []
 
 
 def test_info_says_what_a_person_can_check(engine: Engine, world: World) -> None:

@@ -13,7 +13,7 @@ from penstock.domain.errors import AlreadyRetried, StoreBusy, UnknownJob
 from penstock.domain.gates import Gate
 from penstock.domain.job import Event, State
 from penstock.domain.options import Tenant, Unique
-from penstock.store.params import Cancelled, DeadFilter, PurgeDead, RetryDead
+from penstock.store.params import Cancelled, DeadFilter, PurgeDead, RecoverJobs, RetryDead
 from penstock.store.postgres import mend
 from penstock.store.postgres.steps import Rows, Steps, run
 from tests.store.postgres.rivals import RivalWorld, emptied_world
@@ -247,3 +247,12 @@ def test_every_act_is_audited(world: RivalWorld, session: int) -> None:
     assert details[0] == {"id": cancelled}
     assert details[1] == {"jobs": [[dead, new_id]], "forced": False}
     assert details[2]["jobs"] == 1
+
+
+def test_who_takes_back_the_jobs_of_others_is_audited(world: RivalWorld, session: int) -> None:
+    world.add()
+    world.claim(session)
+    world.clock.advance(600)
+    world.store.recover_jobs(RecoverJobs(stale_after=60.0, actor="ann")).wait()
+    world.store.recover_jobs(RecoverJobs(stale_after=60.0)).wait()
+    assert world.rows("SELECT actor, action FROM audit") == [("ann", "recover")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from penstock.store.params import DeadFilter, PurgeDead, RetryDead
+from penstock.store.params import DeadFilter, DrainWorker, PurgeDead, ResizeWorker, RetryDead
 from tests.contract.clock import FakeClock
 from tests.contract.world import World
 from tests.store.sqlite.conftest import MakeStore
@@ -32,6 +32,20 @@ def test_every_act_is_audited(make_store: MakeStore) -> None:
     assert details[0] == {"id": cancelled}
     assert details[1]["jobs"] == [[dead, new_id]]
     assert details[2]["jobs"] == 1
+
+
+def test_orders_to_workers_are_audited(make_store: MakeStore) -> None:
+    clock = FakeClock()
+    world = World(make_store(clock=clock), clock)
+    world.register("one")
+    world.store.resize_worker(ResizeWorker("one", 3, "ann")).wait()
+    for _ in range(2):
+        world.store.drain_worker(DrainWorker("one", "ann")).wait()
+    with world.store.transaction() as tx:
+        assert tx.execute("SELECT actor, action, detail FROM penstock_audit ORDER BY entry") == [
+            ("ann", "resize", '{"worker":"one","slots":3,"before":10}'),
+            ("ann", "drain", '{"worker":"one"}'),
+        ]
 
 
 def test_a_final_job_that_is_cancelled_again_leaves_no_entry(make_store: MakeStore) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.coordinator.settings import Retention
+from penstock.coordinator.settings import CoordinatorSettings, Retention
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import Resources
 from penstock.worker.settings import default_worker_id, make_settings, no_lifespan
@@ -22,6 +22,17 @@ def test_the_defaults() -> None:
     assert (settings.shutdown_timeout, settings.job_timeout, settings.burst) == (30.0, None, False)
     assert settings.stale_after == 30.0
     assert settings.retention == Retention(completed=604800.0, cancelled=604800.0, dead=None)
+
+
+def test_what_is_said_of_the_duties_reaches_them() -> None:
+    said: dict[str, Any] = {
+        "recovery_interval": 1.0, "start_timeout": 2.0, "start_check_interval": 3.0, "probe_interval": 4.0,
+        "prune_interval": 5.0, "schedule_interval": 6.0, "retention": Retention(completed=7.0), "ageing": 8.0,
+        "failing_queues": ("mail",),
+    }  # fmt: skip
+    duties = make_settings(heartbeat_interval=9.0, leader_lease=11.0, **said).coordinator
+    assert duties == CoordinatorSettings(stale_after=27.0, lease=11.0, **said)
+    assert all(getattr(duties, name) != field.default for name, field in duties.__dataclass_fields__.items())
 
 
 def test_none_means_the_default() -> None:
