@@ -1,4 +1,4 @@
-"""`penstock queues`: what waits and runs in each, pausing, resuming, and waiting until one is drained (SPEC L5)."""
+"""`penstock queues`: what waits and runs in each, pausing, resuming, and waiting until one is drained (L5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`penstock recover`: on request, with a threshold, answering ids and count (SPEC A2)."""
+"""`penstock recover`: on request, with a threshold, answering ids and count (A2)."""
 
 from __future__ import annotations
 

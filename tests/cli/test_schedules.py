@@ -1,4 +1,4 @@
-"""`penstock schedules`: listed, added, paused, changed, removed and run from the command line (SPEC S1)."""
+"""`penstock schedules`: listed, added, paused, changed, removed and run from the command line (S1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`penstock workers`, and the identity of a worker (SPEC R8, R9)."""
+"""`penstock workers`, and the identity of a worker (R8, R9)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import Callable
 from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,7 @@ def test_a_worker_registers_what_it_takes_and_its_names(shell: Shell, project: P
     (found,) = shell.run("workers", "--json", "--store", "sqlite:///jobs.db").json["workers"]
     assert re.fullmatch(rf".+-{worker.process.pid}-[0-9a-f]{{8}}", found["id"])
     assert (found["host"], found["pid"], found["slots"]) == (socket.gethostname(), worker.process.pid, 3)
+    assert found["version"] == version("penstock")
     assert (found["types"], found["queues"], found["capabilities"]) == (["greet"], ["mail", "default"], ["general"])
     worker.signal(signal.SIGTERM)
     assert worker.end().code == 0

@@ -1,4 +1,4 @@
-"""`penstock workflows`, and what `penstock jobs show` says of a job's family (SPEC C2)."""
+"""`penstock workflows`, and what `penstock jobs show` says of a job's family (C2)."""
 
 from __future__ import annotations
 
@@ -231,6 +231,11 @@ def test_a_workflow_is_cancelled_and_retried(call: Call, app: App) -> None:
         "id": handle.id, "before": "running", "after": "cancelled", "jobs": 4,
     }  # fmt: skip
     assert call("workflows", "retry", handle.id, "--json").json == {"id": handle.id, "jobs": 5}
+    with app.transaction() as tx:
+        audited = tx.execute(
+            "SELECT action, detail ->> 'id' FROM penstock_audit WHERE action LIKE '%workflow' ORDER BY entry"
+        )
+    assert audited == [("cancel workflow", handle.id), ("retry workflow", handle.id)] * 2
 
 
 def test_one_that_is_being_cancelled_says_so(call: Call, app: App) -> None:

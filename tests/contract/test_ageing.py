@@ -1,4 +1,4 @@
-"""Jobs that have waited for long count as more urgent (SPEC R6)."""
+"""Jobs that have waited for long count as more urgent (R6)."""
 
 from __future__ import annotations
 

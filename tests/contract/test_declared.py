@@ -1,4 +1,4 @@
-"""Schedules that programs declare and people edit: neither undoes what the other has done (SPEC S2)."""
+"""Schedules that programs declare and people edit: neither undoes what the other has done (S2)."""
 
 from __future__ import annotations
 

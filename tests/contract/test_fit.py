@@ -1,4 +1,4 @@
-"""What a claim takes fits together into what the worker has free (SPEC R1, L3)."""
+"""What a claim takes fits together into what the worker has free (R1, L3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker is told through the store: to drain, and how many slots it has (SPEC L5)."""
+"""What a worker is told through the store: to drain, and how many slots it has (L5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paused queues and types: no claim gives out a job of theirs, in any process; everything else goes on (SPEC L5)."""
+"""Paused queues and types: no claim gives out a job of theirs, in any process; everything else goes on (L5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules: each change is made from what the schedule was, or not at all; each tick is taken once (SPEC S1)."""
+"""Schedules: each change is made from what the schedule was, or not at all; each tick is taken once (S1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workflows: steps begin when those before them have ended, once, whatever becomes of the jobs (SPEC C2)."""
+"""Workflows: steps begin when those before them have ended, once, whatever becomes of the jobs (C2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workflows as a whole: ends that nobody reports, cancel and retry (SPEC C2)."""
+"""Workflows as a whole: ends that nobody reports, cancel and retry (C2)."""
 
 from __future__ import annotations
 

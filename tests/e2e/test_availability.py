@@ -1,4 +1,4 @@
-"""What one worker does for all, with real processes (SPEC A7, A9): every job ends in a state, with a reason."""
+"""What one worker does for all, with real processes (A7, A9): every job ends in a state, with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An async handler that blocks the event loop: a classic mistake, which must cost no more than time (SPEC X1, A3)."""
+"""An async handler that blocks the event loop: a classic mistake, which must cost no more than time (X1, A3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pause, resume, drain and resize while real workers run: all of them hear of it, at once (SPEC L5)."""
+"""Pause, resume, drain and resize while real workers run: all of them hear of it, at once (L5)."""
 
 from __future__ import annotations
 

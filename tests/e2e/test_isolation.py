@@ -1,4 +1,4 @@
-"""A job that takes its worker along does so once: its next attempts run in a process of their own (SPEC F3)."""
+"""A job that takes its worker along does so once: its next attempts run in a process of their own (F3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of a whole queue and a whole type, set by the config alone, over several workers (SPEC L2)."""
+"""Limits of a whole queue and a whole type, set by the config alone, over several workers (L2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two idle workers share a stream of single jobs (SPEC R4)."""
+"""Two idle workers share a stream of single jobs (R4)."""
 
 from __future__ import annotations
 

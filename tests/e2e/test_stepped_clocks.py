@@ -1,4 +1,4 @@
-"""The clock of the store is set while workers run (SPEC A11): nobody who lives is lost, and who is gone is noticed."""
+"""The clock of the store is set while workers run (A11): nobody who lives is lost, and who is gone is noticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done for all where no worker runs all the time, with real processes (SPEC A4, A9, A10, R5)."""
+"""What is done for all where no worker runs all the time, with real processes (A4, A9, A10, R5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resources are counted while jobs run, and a type may be limited in a worker (SPEC R1, L3)."""
+"""Resources are counted while jobs run, and a type may be limited in a worker (R1, L3)."""
 
 from __future__ import annotations
 

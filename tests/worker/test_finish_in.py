@@ -1,4 +1,4 @@
-"""Completion in a transaction of the handler's own: the job is completed if and only if that commits (SPEC F5)."""
+"""Completion in a transaction of the handler's own: the job is completed if and only if that commits (F5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who runs isolated after a crash, how many at once, and who does not wait for it (SPEC F3)."""
+"""Who runs isolated after a crash, how many at once, and who does not wait for it (F3)."""
 
 from __future__ import annotations
 

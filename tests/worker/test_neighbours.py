@@ -1,4 +1,4 @@
-"""A retry is left to another worker, if one that could take it is known (SPEC F2)."""
+"""A retry is left to another worker, if one that could take it is known (F2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ordered keys as a handler sees them (SPEC L2)."""
+"""Ordered keys as a handler sees them (L2)."""
 
 from __future__ import annotations
 

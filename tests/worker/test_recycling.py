@@ -1,4 +1,4 @@
-"""Recycling: a process that has done enough, or holds too much, is replaced; no job is lost or cut off (SPEC X4)."""
+"""Recycling: a process that has done enough, or holds too much, is replaced; no job is lost or cut off (X4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slots that change while the worker runs: of every kind of handler, with more and with fewer (SPEC L5)."""
+"""Slots that change while the worker runs: of every kind of handler, with more and with fewer (L5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New work goes to the least loaded worker, by turns, as often as each has slots; nobody waits for nobody (SPEC R4)."""
+"""New work goes to the least loaded worker, by turns, as often as each has slots; nobody waits for nobody (R4)."""
 
 from __future__ import annotations
 

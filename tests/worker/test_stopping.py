@@ -1,4 +1,4 @@
-"""What a worker still begins once it was told to stop: nothing, from that very moment (SPEC A5)."""
+"""What a worker still begins once it was told to stop: nothing, from that very moment (A5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raises the priority of jobs that have waited for long, so that urgent ones cannot starve them (SPEC R6)."""
+"""Raises the priority of jobs that have waited for long, so that urgent ones cannot starve them (R6)."""
 
 from __future__ import annotations
 

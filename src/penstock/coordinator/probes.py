@@ -1,4 +1,4 @@
-"""Asks workers over HTTP whether they are alive: heartbeats come from a thread, and may outlive the rest (SPEC A6)."""
+"""Asks workers over HTTP whether they are alive: heartbeats come from a thread, and may outlive the rest (A6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices jobs that no live worker can run, says so, and lets those fail whose type or queue asks for it (SPEC R5)."""
+"""Notices jobs that no live worker can run, says so, and lets those fail whose type or queue asks for it (R5)."""
 
 from __future__ import annotations
 

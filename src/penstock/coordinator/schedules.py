@@ -1,4 +1,4 @@
-"""Enqueues the jobs of schedules when their time has come (SPEC S1).
+"""Enqueues the jobs of schedules when their time has come (S1).
 
 A tick is taken by a change of the schedule that is stored together with its job, if the schedule is still as it was
 read and this worker still leads. So it is taken once, whoever else tries; and its job has an id that follows from the

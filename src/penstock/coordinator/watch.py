@@ -1,4 +1,4 @@
-"""Who was not heard of for too long, as one observer has seen it (SPEC A2, A11).
+"""Who was not heard of for too long, as one observer has seen it (A2, A11).
 
 Clocks are set: by a step forward the store's clock makes a healthy worker look silent for an hour, by a step back a
 dead one is not overdue for an hour. So whoever watches counts by its own monotonic clock from when it saw a worker's

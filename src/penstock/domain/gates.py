@@ -1,4 +1,4 @@
-"""Limits as the store knows them: a job passes through its gates, each a key with a number (SPEC L1, L2).
+"""Limits as the store knows them: a job passes through its gates, each a key with a number (L1, L2).
 
 A key may be a template, such as "store:{store_id}": every value has a gate of its own. Names in braces are fields of
 the payload, {tenant} or {tenant.workspace}. What is stored with a job is the filled key.

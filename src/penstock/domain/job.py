@@ -88,7 +88,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
 FINAL = frozenset({State.COMPLETED, State.DEAD, State.CANCELLED, State.EXPIRED})
 DEAD_LETTERS = frozenset({State.DEAD, State.EXPIRED})
 
-# The words of other systems, understood in filters (SPEC J10).
+# The words of other systems, understood in filters (J10).
 SYNONYMS: dict[str, frozenset[State]] = {
     "requested": frozenset({State.PENDING}),
     "waiting": frozenset({State.PENDING}),
@@ -137,7 +137,7 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One job as it reads (SPEC J9)."""
+    """One job as it reads (J9)."""
 
     id: str
     type: str

@@ -1,4 +1,4 @@
-"""The options of a job: defaults on its type, overrides at enqueue, and what is stored of them (SPEC J2)."""
+"""The options of a job: defaults on its type, overrides at enqueue, and what is stored of them (J2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is paused: queues and job types whose jobs are not given out for now (SPEC L5)."""
+"""What is paused: queues and job types whose jobs are not given out for now (L5)."""
 
 from __future__ import annotations
 

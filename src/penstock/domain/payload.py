@@ -1,4 +1,4 @@
-"""Payloads and results as JSON: strict on the way in, typed and forgiving on the way out (SPEC J4).
+"""Payloads and results as JSON: strict on the way in, typed and forgiving on the way out (J4).
 
 Never pickle. What JSON would silently change (NaN to null, a tuple key, a set without a type) is refused
 when the job is enqueued, where the caller can still do something about it.

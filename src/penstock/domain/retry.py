@@ -1,4 +1,4 @@
-"""What follows a failed attempt: try again and when, or give up and why (SPEC F1). Pure arithmetic."""
+"""What follows a failed attempt: try again and when, or give up and why (F1). Pure arithmetic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which worker may take which job: the one rule, asked by claims and by everything that explains them (SPEC R1)."""
+"""Which worker may take which job: the one rule, asked by claims and by everything that explains them (R1)."""
 
 from __future__ import annotations
 

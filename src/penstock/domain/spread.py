@@ -1,4 +1,4 @@
-"""Many jobs staggered over a period, once in each: when each of them is due, and by what it is known (SPEC S3)."""
+"""Many jobs staggered over a period, once in each: when each of them is due, and by what it is known (S3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which texts every store can hold: the one rule for whatever a person or a program names or says (SPEC J2)."""
+"""Which texts every store can hold: the one rule for whatever a person or a program names or says (J2)."""
 
 from __future__ import annotations
 

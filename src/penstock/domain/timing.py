@@ -1,4 +1,4 @@
-"""When a schedule is due: by a cron expression in a time zone, or at equal intervals (SPEC S1).
+"""When a schedule is due: by a cron expression in a time zone, or at equal intervals (S1).
 
 Cron expressions have five fields, or six with the seconds first. What happens when clocks are set is one rule for both
 and depends on the hour field alone:

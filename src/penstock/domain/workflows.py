@@ -1,4 +1,4 @@
-"""A workflow as it reads: steps of jobs, each begun when those that it comes after have ended (SPEC C2)."""
+"""A workflow as it reads: steps of jobs, each begun when those that it comes after have ended (C2)."""
 
 from __future__ import annotations
 

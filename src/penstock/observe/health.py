@@ -1,4 +1,4 @@
-"""How well a store and its workers are: healthy, degraded or unhealthy, the worst of four checks (SPEC O2).
+"""How well a store and its workers are: healthy, degraded or unhealthy, the worst of four checks (O2).
 
 Judged from what was read, and nothing else; reading is in observe/reading.py. Never a part of liveness: a worker whose
 store is away is alive, and nobody is helped when it is killed.

@@ -1,4 +1,4 @@
-"""What programs declare, in code or in the config: installed when a worker starts (SPEC S2).
+"""What programs declare, in code or in the config: installed when a worker starts (S2).
 
 A declaration is compared with the one that was installed last, not with the schedule: so what people made of that since
 stays, until the program declares something else. Part by part: another payload of the job is no reason to undo the

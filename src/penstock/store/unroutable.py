@@ -1,4 +1,4 @@
-"""New jobs that do not wait for a worker: what the engines judge alike when they store them (SPEC R5, A10)."""
+"""New jobs that do not wait for a worker: what the engines judge alike when they store them (R5, A10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathers the jobs of one batch type into calls, and tells each job's outcome from what the call returned (SPEC X3)."""
+"""Gathers the jobs of one batch type into calls, and tells each job's outcome from what the call returned (X3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a handler knows about the job it runs, and what it can say while it runs (SPEC J6)."""
+"""What a handler knows about the job it runs, and what it can say while it runs (J6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The follow-ups of one attempt: what its handler enqueued, and what its type declares by then() (SPEC C1)."""
+"""The follow-ups of one attempt: what its handler enqueued, and what its type declares by then() (C1)."""
 
 from __future__ import annotations
 

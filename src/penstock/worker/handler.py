@@ -1,4 +1,4 @@
-"""A job as a class: its work, and hooks around it (SPEC J1)."""
+"""A job as a class: its work, and hooks around it (J1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker answers when it is asked over HTTP how it is (SPEC A6). The server is in worker/health_server.py.
+"""What a worker answers when it is asked over HTTP how it is (A6). The server is in worker/health_server.py.
 
 - /live: this process can do its work. Whether the store answers does not matter: it comes back without a restart. What
   does matter is the event loop, but only after LOOP_SECONDS_DEAD. The heartbeat has a thread of its own, so a worker
@@ -9,7 +9,7 @@
 - /ready: it takes jobs now: registered, not stopping, its loop turns, the store answered its last heartbeat, and its
   slots are not all taken by threads that were given up. Probes should ask for this: it notices a stuck loop within
   seconds.
-- /health: the judgement of the store with all its workers (SPEC O2), never a reason to restart this one.
+- /health: the judgement of the store with all its workers (O2), never a reason to restart this one.
 
 All answers name the worker, and `?worker=ID` asks for this one: after a restart its port may belong to another.
 """

@@ -1,4 +1,4 @@
-"""Calls the hooks of handler classes: in order, bounded in time, and without a say in the outcome (SPEC J1)."""
+"""Calls the hooks of handler classes: in order, bounded in time, and without a say in the outcome (J1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which attempts run isolated: those of jobs that may have taken a worker along (SPEC F3).
+"""Which attempts run isolated: those of jobs that may have taken a worker along (F3).
 
 An isolated attempt has a child process for itself while it runs; what happens to that process harms no other job. The
 children are those of the pool that process handlers use, so there are never more of them than process slots. Who gets

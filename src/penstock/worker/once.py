@@ -1,4 +1,4 @@
-"""Effects that a job runs at most once, whatever number of attempts it takes (SPEC F5)."""
+"""Effects that a job runs at most once, whatever number of attempts it takes (F5)."""
 
 from __future__ import annotations
 

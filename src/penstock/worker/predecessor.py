@@ -1,5 +1,5 @@
 """Registers whoever starts, also in the place of one with its id that is gone: nobody has to wait until that one is
-stale (SPEC R9).
+stale (R9).
 """
 
 from __future__ import annotations

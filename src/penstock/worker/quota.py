@@ -1,4 +1,4 @@
-"""How many jobs a process may begin before it is replaced (SPEC X4)."""
+"""How many jobs a process may begin before it is replaced (X4)."""
 
 from __future__ import annotations
 

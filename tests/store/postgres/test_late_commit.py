@@ -1,4 +1,4 @@
-"""A job whose transaction commits late is found by the next claim, however far claims have moved on (SPEC R3)."""
+"""A job whose transaction commits late is found by the next claim, however far claims have moved on (R3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pause and the claims that are under way: whichever commits first, the other knows (SPEC L5)."""
+"""A pause and the claims that are under way: whichever commits first, the other knows (L5)."""
 
 from __future__ import annotations
 

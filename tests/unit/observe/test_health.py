@@ -1,4 +1,4 @@
-"""The judgement of health (SPEC O2): every threshold from both sides, and what is not known."""
+"""The judgement of health (O2): every threshold from both sides, and what is not known."""
 
 from __future__ import annotations
 

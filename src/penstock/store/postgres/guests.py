@@ -1,4 +1,4 @@
-"""Operations on a connection of the caller's, inside the transaction that is open there (SPEC J3, F5).
+"""Operations on a connection of the caller's, inside the transaction that is open there (J3, F5).
 
 A savepoint makes each of them whole, and lets the caller's transaction go on after an error of ours.
 """

@@ -1,4 +1,4 @@
-"""A transaction of the caller's on a connection of the store's own (SPEC J3)."""
+"""A transaction of the caller's on a connection of the store's own (J3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The caller's own transaction, on a connection that penstock hands out (SPEC J3).
+"""The caller's own transaction, on a connection that penstock hands out (J3).
 
 A connection of another copy of the SQLite library on the same file would drop our locks, so none is accepted.
 """
