@@ -159,6 +159,7 @@ def test_prefetch_is_bounded_whatever_the_pace(monkeypatch: pytest.MonkeyPatch) 
             await asyncio.sleep(0)
             assert executor.held <= 4 + PREFETCH_MAX
         assert max(params.limit for params in store.asked) <= 4 + PREFETCH_MAX
+        assert {params.at_once for params in store.asked} <= {0, 1, 2, 3, 4}, "no limited job is fetched ahead"
 
     with_claimer(store, story)
 

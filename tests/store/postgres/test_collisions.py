@@ -116,6 +116,23 @@ def test_listener_whose_connection_is_killed_hears_again(place: Place) -> None:
     asyncio.run(story())
 
 
+def test_listener_that_hears_looks_all_the_same(place: Place) -> None:
+    store, silent = place.app.store, place.open(notify="off")
+
+    async def story() -> None:
+        listener = store.listen(0.05)
+        try:
+            while await listener.wait(0.5):
+                pass  # What it heard of before.
+            await silent.aenqueue("note", {"number": 1})
+            async with asyncio.timeout(15):  # A look a second, and patience with a slow machine.
+                assert await listener.wait(60)
+        finally:
+            listener.close()
+
+    asyncio.run(story())
+
+
 def test_listener_that_gets_no_connection_lets_the_claims_poll(place: Place) -> None:
     """While nothing can be heard, every poll interval counts as news."""
     role = f"role_{place.schema}"
