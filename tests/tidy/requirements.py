@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from tests.tidy.tree import ROOT, parse
 
@@ -29,7 +28,7 @@ _HEADING = re.compile(r"^### (.+)$", flags=re.MULTILINE)
 _STATE = re.compile(r"^\*(\w+)\.\* ", flags=re.MULTILINE)
 _LINK = re.compile(r"\[`([^`\]]+)`\]\(\.\./([^)#\s]+)\)")
 _REFERENCE = re.compile(rf"\(({_ID}(?:, {_ID})*)\)|\b({_ID}) (?:in|of) docs/requirements\.md")
-_ELSEWHERE = re.compile(r"\b(?:SPEC|RELIABILITY|API|STORAGE|TARGETS|SEEING|DOORS|HOUSE|STYLE)(?:\.md\b| [A-Z]?\d)")
+_ELSEWHERE = re.compile(rf"\bSPEC {_ID}|\b(?:SPEC|RELIABILITY|API|STORAGE|TARGETS|SEEING|DOORS|HOUSE|STYLE)\.md\b")
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,3 @@ def strangers(text: str, known: set[str]) -> list[str]:
     letters = {name[0] for name in known}
     unknown = sorted(name for name in references(text) - known if name[0] in letters)
     return [*unknown, *_ELSEWHERE.findall(text)]
-
-
-def shown(path: Path) -> str:
-    return path.read_text(encoding="utf-8")

@@ -97,10 +97,10 @@ def test_what_a_text_refers_to(text: str, ids: set[str]) -> None:
         ("Claims (R1, R9).", ["R9"]),
         ("R9 in docs/requirements.md", ["R9"]),
         ("Of another alphabet (Z9).", []),
-        ("Claims (SPEC R1).", ["SPEC R"]),
+        ("Claims (SPEC R1).", ["SPEC R1"]),
         ("as RELIABILITY.md says", ["RELIABILITY.md"]),
         ("SPEC = JobSpec()", []),
     ],
 )
 def test_what_is_not_known_is_told(text: str, found: list[str]) -> None:
-    assert [one[: len(want)] for one, want in zip(strangers(text, {"R1"}), found, strict=True)] == found
+    assert strangers(text, {"R1"}) == found
