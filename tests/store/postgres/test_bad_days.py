@@ -222,6 +222,15 @@ def test_server_that_cannot_hold_every_payload_is_refused(encoding: str) -> None
         app.close()
 
 
+def test_server_that_is_too_old_is_refused(calm: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "VERSION_MIN", 99)
+    app = calm.open()
+    with pytest.raises(
+        StoreVersionError, match=r"the server is PostgreSQL \d+; penstock needs 99 or newer: upgrade it"
+    ):
+        app.enqueue("note", {"number": 1})
+
+
 def test_client_encoding_of_the_role_does_not_matter(calm: Place) -> None:
     role = f"role_{calm.schema}"
     calm.app.store.migrate()
