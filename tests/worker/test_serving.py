@@ -16,6 +16,7 @@ import pytest
 
 from penstock import App
 from penstock.domain.errors import ConfigError, StoreUnavailable
+from penstock.observe.health import Limits
 from penstock.store.params import WorkerInfo
 from penstock.worker import health, serving
 from tests.worker.running import beside_worker, burst, until
@@ -73,6 +74,14 @@ def test_a_worker_answers_under_the_address_that_it_registered(app: App) -> None
         assert (status, said["status"], said["details"]["active_workers"]) == (200, "healthy", 1)
 
     beside_worker(app, story, worker_id="w:1")
+
+
+def test_what_is_enough_is_said_by_its_settings(app: App) -> None:
+    async def story() -> None:
+        status, said = await aget(f"{await place(app)}/health")
+        assert (status, said["status"]) == (200, "degraded")
+
+    beside_worker(app, story, health_limits=Limits(min_workers=2))
 
 
 def test_it_ends_with_the_worker(app: App) -> None:

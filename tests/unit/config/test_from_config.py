@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock import App, Concurrency, ConfigError, Context, JobHandle, Retention
+from penstock import App, Concurrency, ConfigError, Context, JobHandle, Retention, State
 from penstock.config.load import load
 from penstock.store.params import ListJobs
 from penstock.worker.settings import WorkerSettings
@@ -68,6 +68,14 @@ def test_another_file(folder: Path) -> None:
     app = App.from_config("other.toml")
     assert app.config is not None
     assert app.config.file == str(folder / "other.toml")
+    app.close()
+
+
+def test_jobs_of_a_queue_that_does_not_wait_for_workers_fail_as_they_are_enqueued(toml: Toml) -> None:
+    toml('store = "sqlite:///configured.db"\nqueue.fail_without_worker = ["mail"]\n')
+    app = App.from_config()
+    assert app.enqueue("greet", queue="mail").state() is State.DEAD
+    assert app.enqueue("greet").state() is State.PENDING
     app.close()
 
 
