@@ -135,11 +135,19 @@ def test_a_coordinator_recovers_and_expires(app: App, processes: Processes, gate
 
 def test_a_coordinator_knows_what_its_app_declares(app: App, processes: Processes) -> None:
     """Without it nobody would know that the type does not wait: no worker has ever been there."""
+    app.store.migrate()
     started = processes.script(dedent(HASTY) + RUN_COORDINATOR, **BRISK)
     started.wait_for(" started on ")
     job = app.enqueue("hasty", delay="500ms")
     until(lambda: job.state() is State.DEAD, "the leader has judged it")
     assert job.read().decided_by == "routing"
+
+
+def test_a_coordinator_installs_what_its_app_schedules(app: App, processes: Processes) -> None:
+    app.store.migrate()
+    nightly = 'app.schedule("nightly", job=hasty.bind(), cron="0 3 * * *")\n'
+    processes.script(dedent(HASTY) + nightly + RUN_COORDINATOR, **BRISK).wait_for(" started on ")
+    until(lambda: [one.name for one in app.schedules.list()] == ["nightly"], "it is installed")
 
 
 def test_a_coordinator_is_no_worker(app: App, processes: Processes) -> None:
