@@ -13,6 +13,7 @@ import pytest
 from penstock import App, Concurrency, ConfigError, Context, JobHandle, Retention, State
 from penstock.config.load import load
 from penstock.store.params import ListJobs
+from penstock.worker.coordinating import LoneCoordinator
 from penstock.worker.settings import WorkerSettings
 from penstock.worker.worker import Worker
 
@@ -102,6 +103,22 @@ def test_a_worker_takes_its_settings_from_the_config(toml: Toml, settings: list[
     run(App.from_config())
     assert (settings[0].concurrency, settings[0].worker_id, settings[0].history) == (3, "configured", "all")
     assert settings[0].retention == Retention(completed=86400.0)
+
+
+def test_a_coordinator_takes_its_settings_from_the_config(toml: Toml, monkeypatch: pytest.MonkeyPatch) -> None:
+    toml(CONFIG)
+    seen: list[WorkerSettings] = []
+
+    async def told(self: LoneCoordinator, *_: Any) -> None:
+        seen.append(self._settings)
+
+    monkeypatch.setattr(LoneCoordinator, "run", told)
+    app = App.from_config()
+    asyncio.run(app.run_coordinator())
+    app.close()
+    (settings,) = seen
+    assert settings.retention == Retention(completed=86400.0)
+    assert settings.worker_id != "configured", "the config names a worker, not this one"
 
 
 def test_what_is_given_comes_first(toml: Toml, settings: list[WorkerSettings]) -> None:
