@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -10,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from penstock.domain.errors import PenstockError, UsageError
+from penstock.domain.errors import PenstockError, StoreRefused, UsageError
 from penstock.domain.job import Event, State
 from penstock.domain.options import Unique
 from penstock.store.contract import Transaction
 from penstock.store.params import CancelJob, Claim, Completed, Enqueued, EnqueueJobs, FinishJobs, NewJob
 from tests.contract.conftest import CarryOut, OpenAgain
+from tests.contract.engines import Engine
 from tests.contract.world import NOT_STORABLE_AT, World
 
 
@@ -354,3 +356,59 @@ def test_a_savepoint_of_the_callers_takes_back_a_unique_key(world: World, sessio
     kept = world.new_job(unique=Unique("key"))
     assert world.enqueue(kept) == [Enqueued(kept.id, True)]
     assert [claim.id for claim in world.claim(session)] == [kept.id]
+
+
+ENDING = {
+    "a failure that was caught": "INSERT OR ROLLBACK INTO orders VALUES (1)",
+    "a rollback": "ROLLBACK",
+    "a commit": "COMMIT",
+}
+
+
+@pytest.mark.parametrize("statement", ENDING)
+@pytest.mark.parametrize("face", ["plain", "async"])
+def test_a_block_that_cannot_commit_says_so(engine: Engine, world: World, statement: str, face: str) -> None:
+    """It was left without an error, and not all of it is stored."""
+    with world.store.transaction() as tx:
+        tx.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+        tx.execute("INSERT INTO orders VALUES (1)")
+    before, after = world.new_job(), world.new_job()
+    ending = ENDING[statement].replace("OR ROLLBACK ", "" if engine.kind == "postgresql" else "OR ROLLBACK ")
+
+    def act(tx: Transaction) -> None:
+        with contextlib.suppress(Exception):
+            tx.execute(ending)
+        with contextlib.suppress(PenstockError):
+            enqueue_in(world, tx, after)
+
+    def plain() -> None:
+        with world.store.transaction() as tx:
+            enqueue_in(world, tx, before)
+            act(tx)
+
+    async def asynchronous() -> None:
+        async with world.store.atransaction() as tx:
+            await world.store.enqueue_jobs(EnqueueJobs([before], tx))
+            await asyncio.to_thread(act, tx)
+
+    with pytest.raises((StoreRefused, UsageError), match=r"nothing of this|ended inside"):
+        plain() if face == "plain" else asyncio.run(asynchronous())
+    assert (world.find(before.id) is not None) is (statement == "a commit")
+    assert world.find(after.id) is None
+    with world.store.transaction() as tx:
+        enqueue_in(world, tx, after)
+    assert world.state(after.id) is State.PENDING
+
+
+def test_a_failure_inside_of_a_savepoint_keeps_the_rest(world: World) -> None:
+    with world.store.transaction() as tx:
+        tx.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+        tx.execute("INSERT INTO orders VALUES (1)")
+    job = world.new_job()
+    with world.store.transaction() as tx:
+        enqueue_in(world, tx, job)
+        tx.execute("SAVEPOINT mine")
+        with contextlib.suppress(Exception):
+            tx.execute("INSERT INTO orders VALUES (1)")
+        tx.execute("ROLLBACK TO SAVEPOINT mine")
+    assert world.state(job.id) is State.PENDING

@@ -12,14 +12,16 @@ from types import TracebackType
 from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
-from penstock.domain.errors import CommitUncertain, UsageError
+from penstock.domain.errors import CommitUncertain, StoreRefused, UsageError
 from penstock.store.interrupts import whole
 from penstock.store.postgres.errors import translate
 from penstock.store.postgres.link import Link, Role
 from penstock.store.postgres.placeholders import convert
 from penstock.store.postgres.plain import Loan, PlainSide
 from penstock.store.postgres.watch import WATCH
+from penstock.store.transactions import ENDED, ENDED_INSIDE, FAILED_INSIDE
 
 
 class PostgresTransaction:
@@ -33,8 +35,10 @@ class PostgresTransaction:
     def connection(self) -> psycopg.Connection[Any]:
         """The connection behind it, for what execute() cannot do."""
         if self._link is None:
-            raise UsageError("this transaction has ended; open another with app.transaction()")
+            raise UsageError(ENDED)
         found: psycopg.Connection[Any] = self._link.conn
+        if found.info.transaction_status is TransactionStatus.IDLE:  # By a statement of the caller's.
+            raise UsageError(ENDED)
         return found
 
     def execute(self, sql: str, bindings: Sequence[object] | dict[str, object] = ()) -> list[tuple[object, ...]]:
@@ -109,6 +113,8 @@ class TransactionBlock:
         if self._handed_out is not None:
             self._handed_out.end()
         link = self._loan.links[0]
+        if kind is None:
+            _refuse_what_cannot_be_committed(link.conn)
         self._side.watch(link)
         try:
             hidden: bool | None = self._within.__exit__(kind, error, trace)
@@ -122,6 +128,15 @@ class TransactionBlock:
         WATCH.end(link)
         self._side.give_back(self._loan)
         return hidden
+
+
+def _refuse_what_cannot_be_committed(conn: psycopg.Connection[Any]) -> None:
+    """The server answers a commit of what has failed by a rollback, and says so only in passing."""
+    status = conn.info.transaction_status
+    if status is TransactionStatus.INERROR:
+        raise StoreRefused(FAILED_INSIDE)
+    if status is TransactionStatus.IDLE:
+        raise UsageError(ENDED_INSIDE)
 
 
 @asynccontextmanager

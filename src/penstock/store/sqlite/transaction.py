@@ -21,6 +21,7 @@ from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.tx import Tx
 from penstock.store.sqlite.writer import Block, inside, is_inside
+from penstock.store.transactions import ENDED, ENDED_INSIDE
 
 ENDING_SECONDS = 0.2
 
@@ -41,7 +42,7 @@ class SqliteTransaction:
     def carry_out(self, operation: Callable[[Tx], Any]) -> Any:
         with self._lock:
             if self._tx is None or not self._tx.db.in_transaction:
-                raise UsageError("this transaction has ended; open another with app.transaction()")
+                raise UsageError(ENDED)
             try:
                 return operation(self._tx)
             except apsw.Error as error:
@@ -111,6 +112,8 @@ class _Open:
         self._close()
         try:
             if keep and self._tx is not None:
+                if not self._tx.db.in_transaction:
+                    raise UsageError(ENDED_INSIDE)
                 self._file.check()
                 self._file.commit(self._tx)
                 self._file.committed(self._tx)
