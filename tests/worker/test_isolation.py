@@ -124,6 +124,24 @@ def test_more_of_them_than_slots_are_given_back_without_spending_an_attempt(
     assert {job.read().attempt for job in handles} == {3}
 
 
+def test_those_that_wait_for_a_place_go_back_before_the_start_timeout(
+    suspect_app: App, diary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would count them as never begun, and the fourth time they would be dead."""
+    monkeypatch.setattr(isolation, "HELD_SECONDS", 1e6)
+    gate = tmp_path / "gate"
+    handles = [jobs.wait_for.enqueue(str(gate)) for _ in range(2)]
+    crash(suspect_app, 2)
+
+    async def story() -> None:
+        await until_states(handles, [State.RUNNING, State.SCHEDULED])
+        gate.touch()
+        await results(handles)
+
+    beside_worker(suspect_app, story, process_slots=1, concurrency=4, start_timeout=2.0)
+    assert {job.read().attempt for job in handles} == {3}
+
+
 def test_what_cannot_be_isolated_runs_as_usual_and_is_told_once_for_its_type(
     app: App, caplog: pytest.LogCaptureFixture
 ) -> None:

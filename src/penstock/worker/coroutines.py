@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.domain.running import running
 from penstock.worker.context import context_of
-from penstock.worker.run import Unit
+from penstock.worker.run import Stop, Unit
 
 SLICE_SECONDS = 0.002
 
@@ -54,6 +54,9 @@ class Coroutines:
             run = self._queue.popleft()
             if run.over:
                 continue
+            if run.disowned:
+                self._refuse(run)
+                continue
             run.interrupt = task.cancel
             context = self._clean.copy()
             handler: Handler | None = None
@@ -75,6 +78,12 @@ class Coroutines:
         self._servers -= 1
         if self._queue and not self._servers:
             self._add_servers(1)
+
+    def _refuse(self, run: Unit) -> None:
+        """The loop was blocked between its begin and its first step, and meanwhile it was given to another."""
+        for one in run.runs:
+            one.stop = Stop.LOST
+        self._done(run, None, None)
 
     async def _rest(self, run: Unit, handler: Handler, awaited: Any, context: contextvars.Context) -> None:
         try:

@@ -56,7 +56,7 @@ class Crew:
         self.outcomes = Outcomes(self.finisher, client, settings, self.hooks, neighbours)
         ahead = any(line.processes for line in lines)
         self._processes = Processes(settings.process_slots, start, ahead)
-        isolation = Isolation(self._processes, settings.burst)
+        isolation = Isolation(self._processes, settings.burst, settings.start_timeout / 2)
         quota = Quota(settings.max_jobs, enough)
         self._executors = [
             Executor(

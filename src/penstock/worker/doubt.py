@@ -2,7 +2,8 @@
 
 What is held and not begun may be given to others: by the start timeout, or because this worker was called lost. The
 store tells of it within moments, but not while the event loop is blocked. So when nothing could begin here for a while,
-or a claim was answered late, the store is asked before anything of it begins.
+or a claim was answered late, the store is asked before anything of it begins; and it is told of those that are next, so
+that nobody else gets them in the meantime.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ from collections.abc import Callable
 
 from penstock.domain.errors import StoreError
 from penstock.store.contract import Store
-from penstock.store.params import ReadSignals
+from penstock.store.params import ReadSignals, StartJobs
 from penstock.worker.outage import FATAL, Patience
 
 SURE_SECONDS = 2.0
 
 
 class Doubt:
-    """`held` are the tokens of what has not begun; `settled` is told which of them are lost, and may go on."""
+    """`held` are the tokens of what has not begun, and the starts of those that are next. `settled` is told which of
+    them are lost, and may go on.
+    """
 
     def __init__(
         self,
         store: Store,
-        held: Callable[[], list[int]],
+        held: Callable[[], tuple[list[int], list[tuple[int, int]]]],
         settled: Callable[[list[int]], None],
         failed: Callable[[BaseException], None],
     ) -> None:
@@ -50,9 +53,11 @@ class Doubt:
     async def _ask(self) -> None:
         patience = Patience()
         while True:
+            asked = self._loop.time()
             try:
-                lost = (await self._store.read_signals(ReadSignals(0, self._held()))).lost
-                break
+                lost = await self._lost()
+                if self._loop.time() - asked <= SURE_SECONDS:  # Else it was blocked again, and this may be old.
+                    break
             except StoreError as error:
                 if isinstance(error, FATAL):
                     self._failed(error)
@@ -60,6 +65,12 @@ class Doubt:
                 await patience.wait("could not ask which jobs are still held", error)
         self._asking, self._sure = None, self._loop.time()
         self._settled(lost)
+
+    async def _lost(self) -> list[int]:
+        tokens, starts = self._held()
+        if starts:
+            await self._store.start_jobs(StartJobs(starts))
+        return (await self._store.read_signals(ReadSignals(0, tokens))).lost
 
     def close(self) -> None:
         if self._asking is not None:

@@ -10,12 +10,12 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from penstock.domain.errors import PayloadError
 from penstock.domain.options import decode_policy
 from penstock.domain.registry import Registry
-from penstock.observe.logs import fields, job_fields
 from penstock.observe.redaction import log_error
 from penstock.store.contract import Store
 from penstock.store.params import Claim
@@ -26,7 +26,7 @@ from penstock.worker.doubt import Doubt
 from penstock.worker.hooks import HookCalls
 from penstock.worker.isolation import Isolation, Suspects
 from penstock.worker.line import Line
-from penstock.worker.outcomes import Outcomes
+from penstock.worker.outcomes import Outcomes, log_claimed
 from penstock.worker.processes import Processes
 from penstock.worker.quota import Quota
 from penstock.worker.run import BatchCall, Plans, Run, Stop, Unit
@@ -79,7 +79,7 @@ class Executor:
             isolation.join_processes(self._note_room)
         self._batches = Batches(self._loop, line.batching, line.calls, self._launch) if line.batching else None
         self._deadlines = Deadlines(self._loop, lambda: self.active.values(), self._time_out)
-        self._doubt = Doubt(store, lambda: [claim.token for claim in self.unbegun()], self._go_on, failed)
+        self._doubt = Doubt(store, self._waiting, self._go_on, failed)
         self._plans = Plans(registry, store, resources, outcomes.finish_in)
 
     # Taking work
@@ -90,9 +90,7 @@ class Executor:
         self._offset_us = claimed_at_us - int(self._loop.time() * 1e6)
         self._plans.forget()
         if claims and log.isEnabledFor(logging.DEBUG):
-            for claim in claims:
-                log.debug("claimed %s %s", claim.type, claim.id,
-                          extra=fields("job.claimed", **job_fields(claim)))  # fmt: skip
+            log_claimed(claims)
         limited = [claim for claim in claims if claim.gates]
         if limited:  # They go first: what was counted is the moment of their claim.
             self._limited |= dict.fromkeys((claim.token for claim in limited), self._loop.time())
@@ -111,7 +109,6 @@ class Executor:
         return len(self.active) + (self._isolation.running if self.line.processes else self._extra)
 
     def tokens(self) -> list[int]:
-        """Of all that is held here, begun or not."""
         return [*self.active, *(claim.token for claim in self.unbegun())]
 
     def unbegun(self) -> Iterator[Claim]:
@@ -133,6 +130,11 @@ class Executor:
             self.freed(claim)
         self.room.set()
         self._note_idle()
+
+    def _waiting(self) -> tuple[list[int], list[tuple[int, int]]]:
+        """The tokens of what has not begun, and the starts of those that are next."""
+        now, free = int(self._loop.time() * 1e6) + self._offset_us, max(0, self.line.slots - self.occupied)
+        return [one.token for one in self.unbegun()], [(one.token, now) for one in islice(self.buffer, free)]
 
     def _go_on(self, lost: list[int]) -> None:
         """The store has said what is still ours."""
@@ -409,16 +411,14 @@ class Executor:
         """
         if run.stop is not None or run.over:
             return
-        run.stop = why
-        run.cancelled = True
+        run.stop, run.cancelled = why, True
         if run.waiting:
             self._end(run, None, None)
         elif run.call_of is not None and any(other.stop is None for other in run.call_of.runs) and why in _ALONE:
             return
         elif (interrupt := self._interrupt_of(run)) is not None:
             for other in (run.call_of or run).runs:
-                other.stop = other.stop or why
-                other.cancelled = True
+                other.stop, other.cancelled = other.stop or why, True
                 other.deadline = self._loop.time() + STOP_SECONDS
             interrupt()
             self._deadlines.watch(self._loop.time() + STOP_SECONDS)

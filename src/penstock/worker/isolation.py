@@ -31,12 +31,16 @@ log = logging.getLogger("penstock.worker")
 
 
 class Isolation:
-    """The places for isolated attempts of one worker, shared by its lines."""
+    """The places for isolated attempts of one worker, shared by its lines.
 
-    def __init__(self, pool: Processes, burst: bool) -> None:
+    `patience` is how long a job may wait here for a place, so that the start timeout does not meet it.
+    """
+
+    def __init__(self, pool: Processes, burst: bool, patience: float) -> None:
         self._loop = asyncio.get_running_loop()
         self.pool = pool
         self.burst = burst
+        self.patience = patience
         self.most = max(1, pool.size // 2) if pool.ahead else pool.size
         """How many places there are. Where there are process handlers, these have the other half."""
         self.running = 0
@@ -181,17 +185,17 @@ class Suspects:
                     claim, "others that crashed before are isolated first", isolation.back_seconds(len(self._waiting))
                 )
             else:
-                self._wait(claim, HELD_SECONDS, insists=True)
+                self._wait(claim, min(HELD_SECONDS, isolation.patience), insists=True)
             return True
         if full or isolation.stuck:
             return False
-        self._wait(claim, ONCE_SECONDS, insists=False)
+        self._wait(claim, min(ONCE_SECONDS, isolation.patience), insists=False)
         return True
 
     def _wait(self, claim: Claim, seconds: float, insists: bool) -> None:
         self._waiting[claim.token] = _Suspect(claim, self._loop.time() + seconds, insists)
         if self._timer is None:
-            self._timer = self._loop.call_later(STUCK_SECONDS, self._wake)
+            self._timer = self._loop.call_later(min(STUCK_SECONDS, self._isolation.patience), self._wake)
         self.look()
 
     def pop(self, token: int) -> Claim | None:

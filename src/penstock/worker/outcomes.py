@@ -284,6 +284,11 @@ class Outcomes:
                    *((shown,) if shown else ()), extra=extra)  # fmt: skip
 
 
+def log_claimed(claims: list[Claim]) -> None:
+    for claim in claims:
+        log.debug("claimed %s %s", claim.type, claim.id, extra=fields("job.claimed", **job_fields(claim)))
+
+
 def _for_hook(run: Run, result: Any) -> Any:
     """The result as the handler returned it; from a child process it comes as JSON."""
     if not isinstance(result, msgspec.Raw):

@@ -86,11 +86,12 @@ class Reporter:
         if not begun and not ended:
             return
         try:
-            self._store.start_jobs(StartJobs([*_starts(begun), *ended])).wait()
+            lost = self._store.start_jobs(StartJobs([*_starts(begun), *ended])).wait()
             self._telling.worked()
             self._told_ended |= {token for token, _ in ended}
             for run in begun:
                 run.told += 1
+                run.disowned = run.claim.token in lost
         except PenstockError as error:
             self._quiet_until = now + QUIET_SECONDS
             self._telling.failed("could not report running jobs", error)

@@ -97,6 +97,8 @@ class Run:
     """The call that it shares with others, once that has begun."""
     told = 0
     """How often the store was told that it has begun."""
+    disowned = False
+    """Whether it answered that another has it."""
     reported: str | None = None
     """The progress that the store knows."""
     progress: str | None = None
@@ -155,6 +157,7 @@ class BatchCall:
 
     batched: Literal[True] = True
     over = False
+    disowned = False  # Some of its jobs may still be this worker's.
     tenant: Tenant | None = None
     """Its jobs may be of different ones."""
     interrupt: Callable[[], Any] | None = None
