@@ -21,6 +21,8 @@ TABLES_NAMED = 3
 # Tables whose rows come and go with every job: dead ones in them slow every claim and finish down.
 CHURNED = ("waiting", "lease")
 POINTERS = frozenset({"job", "waiting", "parked", "lease", "outcome", "lane", "gate"})
+INTEGRITY = ("check_pointers",)
+"""The statements that find what must never be. Tests ask them too."""
 
 WANTED = [
     (name, right)

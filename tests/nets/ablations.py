@@ -1,0 +1,157 @@
+"""Safeguards that can be taken away: without any of them, some interleaving must find what it protects from.
+
+Each puts other words into a statement, or a function of the store, for the length of a block. `caught_by` is a pair
+that finds it, and `where` a word of the holds that do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from unittest import mock
+
+from penstock.store.postgres import operate, statements, wiring
+from tests.nets.interleavings import Net
+
+Ablation = Callable[[Net], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Safeguard:
+    name: str
+    without: Ablation
+    caught_by: tuple[str, str]
+    where: str
+
+
+def replaced(*changes: tuple[str, str, str]) -> Ablation:
+    """Statements by name, with these words instead of those."""
+
+    def sql(name: str, schema: str) -> str:
+        text = statements.sql(name, schema)
+        for changed, words, instead in changes:
+            if statements.PARTS.get(name, (name,))[0] == changed:
+                assert words in text or changed != name, f"{changed}: the words are not there: {words}"
+                text = text.replace(words, instead)
+        return text
+
+    @contextmanager
+    def block(net: Net) -> Iterator[None]:
+        with mock.patch.object(wiring, "sql", sql), mock.patch.object(operate, "sql", sql):
+            yield
+
+    return block
+
+
+def redefined(function: str, words: str, instead: str) -> Ablation:
+    """A function of the store, with these words instead of those."""
+
+    @contextmanager
+    def block(net: Net) -> Iterator[None]:
+        found = net.connection.execute("SELECT pg_get_functiondef(%s::regproc)", [f"penstock.{function}"])
+        [(text,)] = found.fetchall()
+        assert words in text, f"{function}: the words are not there: {words}"
+        net.connection.execute(text.replace(words, instead).encode())
+        try:
+            yield
+        finally:
+            net.connection.execute(text.encode())
+
+    return block
+
+
+RAISED_BY_UPDATE = (
+    (
+        "raise_jobs",
+        "DELETE FROM penstock.waiting USING locked\n",
+        "UPDATE penstock.waiting SET lane = locked.higher, xid = pg_current_xact_id() FROM locked\n",
+    ),
+    ("raise_jobs", "RETURNING locked.higher AS lane", "RETURNING waiting.lane"),
+    ("raise_jobs", "FROM moved\n)", "FROM moved WHERE false\n)"),
+)
+"""Rows of waiting are updated: whoever has chosen one locks it where it is now, and cannot see it there."""
+ENDS_WHAT_WAS_CHOSEN = (
+    ("expire_jobs", "SELECT ctid AS at FROM penstock.waiting", "SELECT ctid AS at, id FROM penstock.waiting"),
+    ("expire_jobs", "SELECT id FROM unlined UNION ALL", "SELECT id FROM overdue UNION ALL"),
+)
+
+BY_PLACE = (
+    ("complete_jobs", "SELECT id, attempt, session", "SELECT ctid AS at, id, attempt, session"),
+    ("complete_jobs", "row.token, row.started_at", "lease.at, row.token, row.started_at"),
+    (
+        "complete_jobs",
+        "WHERE token = ANY (ARRAY (SELECT token FROM done))",
+        "WHERE ctid = ANY (ARRAY (SELECT at FROM done))",
+    ),
+)
+
+SAFEGUARDS: dict[str, Safeguard] = {
+    one.name: one
+    for one in (
+        Safeguard(
+            "what was really deleted is what expires",
+            replaced(*RAISED_BY_UPDATE, *ENDS_WHAT_WAS_CHOSEN),
+            ("expire", "age"),
+            "before delete waiting",
+        ),
+        Safeguard(
+            "a start waits for nobody",
+            replaced(("start_jobs", "FOR UPDATE OF lease SKIP LOCKED", "FOR UPDATE OF lease")),
+            ("complete in a transaction", "start"),
+            "COMMIT",
+        ),
+        Safeguard(
+            "what has begun is not given back",
+            replaced(("unstarted_leases", "FOR UPDATE OF lease SKIP LOCKED", "")),
+            ("give back", "start"),
+            "look at lease",
+        ),
+        Safeguard("a lease is deleted by its token", replaced(*BY_PLACE), ("complete", "start"), "look at lease"),
+        Safeguard(
+            "a pause waits for claims, and they for it",
+            replaced(
+                ("claim_jobs", "WHERE false FOR KEY SHARE", "WHERE false"),
+                ("lock_pauses", "LOCK TABLE penstock.pause IN EXCLUSIVE MODE", "SELECT 1"),
+            ),
+            ("claim, knowing the lanes", "pause the queue"),
+            "order_number",
+        ),
+        Safeguard(
+            "the revision of a schedule",
+            replaced(("update_schedules", "AND schedule.revision = new.revision", "")),
+            ("fire a schedule", "edit a schedule"),
+            "UPDATE penstock.schedule",
+        ),
+        Safeguard(
+            "a cancel in the midst of a claim is kept",
+            replaced(("admit", "AND NOT own.cancel", "")),
+            ("claim", "cancel what may pass"),
+            "penstock.admit",
+        ),
+        Safeguard(
+            "a gate is locked while it is counted",
+            redefined("admit", "ORDER BY gate.gate FOR NO KEY UPDATE", "ORDER BY gate.gate"),
+            ("claim one", "claim one"),
+            "before insert hold",
+        ),
+        Safeguard(
+            "the term of the leader is locked",
+            replaced(("check_term", "FOR SHARE", "")),
+            ("recover", "take the lead"),
+            "look at leader",
+        ),
+        Safeguard(
+            "of two who retry a dead letter the second sees the first",
+            replaced(("find_dead", "FOR UPDATE OF outcome", "")),
+            ("retry the dead", "retry the dead"),
+            "look at outcome",
+        ),
+        Safeguard(
+            "one who takes a unique key is waited for",
+            replaced(("take_unique", "DO UPDATE SET id = excluded.id WHERE false", "DO NOTHING")),
+            ("enqueue in a transaction", "enqueue the only one"),
+            "look at unique_key",
+        ),
+    )
+}

@@ -1,0 +1,206 @@
+"""What must hold after every interleaving: what `penstock doctor --deep` looks at, and what no operation may undo."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from penstock.domain.errors import PenstockError
+from penstock.store import params as p
+from penstock.store.postgres.check import INTEGRITY
+from penstock.store.postgres.statements import numbered, sql
+from tests.nets.holding import Doing
+from tests.nets.operations import Operation
+from tests.nets.seen import CANCELLED, Seen
+from tests.nets.stage import Stage
+from tests.postgres.server import Server
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+LIMITS = {
+    "more jobs hold a gate than may": """
+        SELECT gate.name FROM penstock.gate JOIN penstock.hold USING (gate) JOIN penstock.lease USING (token)
+        WHERE gate.period IS NULL GROUP BY gate.gate HAVING count(*) > gate.most
+    """,
+    "more jobs have passed a gate than may in its period": """
+        SELECT gate.name FROM penstock.gate JOIN penstock.permit USING (gate)
+        WHERE permit.at > {now} - gate.period GROUP BY gate.gate HAVING count(*) > gate.most
+    """,
+    "a gate miscounts those that have passed it": """
+        SELECT gate.name FROM penstock.gate
+        WHERE period IS NOT NULL AND made <> (SELECT count(*) FROM penstock.permit WHERE permit.gate = gate.gate)
+    """,
+    "a job with a limit is under way and holds nothing": """
+        SELECT lease.id::text FROM penstock.lease JOIN penstock.job USING (id)
+        WHERE job.gates IS NOT NULL
+            AND jsonb_array_length(job.gates::jsonb)
+            <> (SELECT count(*) FROM penstock.hold WHERE hold.token = lease.token)
+    """,
+    "one that is not the first in its line is under way": """
+        SELECT lease.id::text FROM penstock.lease JOIN penstock.ticket USING (id)
+        JOIN penstock.ticket AS other ON other.name = ticket.name
+            AND (other.due_at, other.number) < (ticket.due_at, ticket.number)
+        WHERE NOT EXISTS (SELECT 1 FROM penstock.outcome WHERE outcome.id = other.id)
+            AND EXISTS (SELECT 1 FROM penstock.job WHERE job.id = other.id)
+    """,
+    "a dead letter was retried twice": """
+        SELECT retried_from::text FROM penstock.job WHERE retried_from IS NOT NULL
+        GROUP BY retried_from HAVING count(*) > 1
+    """,
+    "two jobs with one unique key": """
+        SELECT unique_key FROM penstock.job LEFT JOIN penstock.outcome USING (id)
+        WHERE unique_key IS NOT NULL AND outcome.id IS NULL GROUP BY unique_key HAVING count(*) > 1
+    """,
+    "a schedule has fired another number of times than it says": """
+        SELECT name FROM penstock.schedule
+        WHERE fires <> (SELECT count(*) FROM penstock.job WHERE 'schedule:' || schedule.name = ANY (job.tags))
+    """,
+}
+"""What nobody may ever see, in the words of the finding."""
+
+
+TRANSITIONS = 9
+"""Of `undone`, `answers`, `lost_or_strange` and `kept_words`."""
+RULES = len(INTEGRITY) + len(LIMITS) + TRANSITIONS + 1
+"""The last: what is left can be worked off."""
+
+
+@dataclass
+class Case:
+    """Two operations and what there was: `between` is when the second had ended, and the first was held."""
+
+    one: Operation
+    two: Operation
+    known: set[str]
+    ids: set[str]
+    before: Seen
+    first: Doing = None  # type: ignore[assignment]
+    second: Doing = None  # type: ignore[assignment]
+    between: Seen | None = None
+
+    @property
+    def both(self) -> list[tuple[Operation, Doing]]:
+        return [(self.one, self.first), (self.two, self.second)]
+
+
+@cache
+def _integrity() -> list[tuple[str, bytes]]:
+    return [(name, numbered(sql(name, "penstock")).text) for name in INTEGRITY]
+
+
+class Judge:
+    """Looks at the store with a connection of its own."""
+
+    def __init__(self, server: Server, stage: Stage) -> None:
+        self._connection = server.connect()
+        self._stage = stage
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def look(self) -> Seen:
+        return Seen.read(self._connection)
+
+    def integrity(self) -> list[str]:
+        """The list of `penstock doctor --deep`."""
+        return [
+            f"doctor: {count} × {fault}, such as {example}"
+            for _, text in _integrity()
+            for fault, count, example in self._connection.execute(text).fetchall()
+        ]
+
+    def fingerprint(self, known: set[str]) -> str:
+        """All that is stored, without the names and numbers that are new each time."""
+        rows: list[str] = [row for (row,) in self._connection.execute("SELECT * FROM net.rows()").fetchall()]
+        named = [_UUID.sub(lambda found: found[0] if found[0] in known else "new", row) for row in rows]
+        return hashlib.sha256("\n".join(sorted(named)).encode()).hexdigest()
+
+    def judge(self, case: Case, blocked: bool) -> tuple[int, list[str]]:
+        """How many rules were looked at, and what was found."""
+        after = self.look()
+        found = self.integrity()
+        now = self._stage.world.clock.now_us()
+        for words, query in LIMITS.items():
+            rows = self._connection.execute(query.replace("{now}", str(now)).encode()).fetchall()
+            found += [f"{words}: {row[0]}" for row in rows[:1]]
+        moments = [case.before, *([case.between] if case.between else []), after]
+        for earlier, later in itertools.pairwise(moments):
+            found += undone(earlier, later)
+        found += answers(case)
+        found += lost_or_strange(case, after)
+        found += kept_words(case, after, self._stage)
+        if case.between and case.between.term > case.before.term and case.one.is_fenced and case.first.error is None:
+            found.append(f"{case.one.name!r} was stored after the next leader had taken over")
+        if blocked and case.one.is_long and case.two.never_waits:
+            found.append(f"{case.two.name!r} waits for {case.one.name!r}, which may take long")
+        return RULES - 1, found
+
+
+def undone(earlier: Seen, later: Seen) -> Iterator[str]:
+    """What no operation may take back once it is stored."""
+    for id_, state in earlier.outcomes.items():
+        if id_ in later.jobs and later.outcomes.get(id_) != state:
+            yield f"an outcome was changed: {id_} from {state} to {later.outcomes.get(id_)}"
+    for token, lease in earlier.leases.items():
+        id_ = lease["id"]
+        if lease["cancel"] and token not in later.leases and later.outcomes.get(id_) != CANCELLED:
+            yield f"a cancel was forgotten: {id_}"
+        if lease["begun"] and later.given_back.count(id_) > earlier.given_back.count(id_):
+            yield f"given back although it had begun: {id_}"
+    for token, lease in later.leases.items():
+        if token in earlier.leases:
+            continue
+        if any(token <= other for other, one in earlier.leases.items() if one["id"] == lease["id"]):
+            yield f"a token that is not larger than that of the lease before: {token}"
+        if f"queue {lease['queue']}" in earlier.pauses or f"type {lease['type']}" in earlier.pauses:
+            yield f"a job was given out although its queue or type is paused: {lease['id']}"
+    if later.token < earlier.token or later.term < earlier.term:
+        yield "tokens or terms have gone back"
+
+
+def answers(case: Case) -> Iterator[str]:
+    """An operation answers, or refuses with an error that is one of its answers."""
+    for operation, doing in case.both:
+        if doing.error is not None and not isinstance(doing.error, operation.refused):
+            kind = "" if isinstance(doing.error, PenstockError) else "unexpected "
+            yield f"{operation.name!r}: {kind}{type(doing.error).__name__}: {doing.error}"
+
+
+def lost_or_strange(case: Case, after: Seen) -> Iterator[str]:
+    """What was enqueued is there, unless it was removed by who may; and nothing else is."""
+    removable = {id_ for operation, _ in case.both if operation.removes for id_ in case.before.outcomes}
+    if any(operation.purges for operation, _ in case.both):
+        removable |= case.before.jobs.keys() if case.between is None else case.between.outcomes.keys()
+    if any(operation.removes_leased for operation, _ in case.both):
+        removable |= {lease["id"] for lease in case.before.leases.values()}
+    lost = case.before.jobs.keys() - after.jobs.keys() - removable
+    if lost:
+        yield f"{len(lost)} jobs are gone, such as {min(lost)}"
+    strange = after.jobs.keys() - case.before.jobs.keys() - case.known - case.ids
+    if strange:
+        yield f"{len(strange)} jobs that nobody enqueued, such as {min(strange)}"
+    for _, doing in case.both:
+        for new in doing.answer if isinstance(doing.answer, list) else ():
+            if isinstance(new, p.Enqueued) and new.created and new.id not in after.jobs:
+                yield f"enqueued, and not there: {new.id}"
+
+
+def kept_words(case: Case, after: Seen, stage: Stage) -> Iterator[str]:
+    """What an operation has answered is so."""
+    told = {claim.token for _, doing in case.both for claim in claims_of(doing.answer)}
+    for token in after.leases.keys() - case.before.leases.keys():
+        if token not in told:
+            yield f"a lease that nobody was told of: {token} of {after.leases[token]['id']}"
+        if token <= case.before.token:
+            yield f"a token that is not larger than all before: {token}"
+    for operation, doing in case.both:
+        if doing.error is None and operation.promise is not None:
+            yield from (f"{operation.name!r} {broken}" for broken in operation.promise(doing.answer, stage, after))
+
+
+def claims_of(answer: Any) -> list[p.Claim]:
+    return [one for one in answer if isinstance(one, p.Claim)] if isinstance(answer, list) else []

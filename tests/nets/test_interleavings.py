@@ -1,0 +1,79 @@
+"""Any two operations at once leave a store in which everything holds: a part of all pairs, another one each day.
+
+`python -m tests.nets interleavings --all` runs them all; `--seed N` those of a day.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from tests.nets.ablations import SAFEGUARDS, Safeguard
+from tests.nets.draw import ALWAYS, draw, seed_of_today
+from tests.nets.holding import Hold, Path
+from tests.nets.interleavings import Net
+from tests.nets.many import run_pair
+
+DRAWN = 12
+HOLDS_MAX = 8
+SEED = seed_of_today()
+
+
+@pytest.fixture(scope="module")
+def net() -> Iterator[Net]:
+    with closing(Net()) as net:
+        yield net
+
+
+def check(net: Net, pair: tuple[str, str], most: int | None) -> None:
+    told = run_pair(net, *pair, most, random.Random(SEED))
+    assert told.holds
+    assert not told.missed
+    assert not told.found, "\n".join([f"seed {SEED}", *(f"{one}: {one.problems}" for one in told.found)])
+
+
+@pytest.mark.parametrize("pair", ALWAYS, ids=" × ".join)
+def test_what_was_a_defect_once_stays_mended(net: Net, pair: tuple[str, str]) -> None:
+    check(net, pair, None)
+
+
+@pytest.mark.parametrize("place", range(DRAWN))
+def test_everything_holds_after_two_operations_at_once(net: Net, place: int) -> None:
+    check(net, draw(SEED, DRAWN)[place], HOLDS_MAX)
+
+
+@pytest.mark.parametrize("safeguard", SAFEGUARDS.values(), ids=lambda one: one.name)
+def test_without_a_safeguard_an_interleaving_finds_it(net: Net, safeguard: Safeguard) -> None:
+    holds = [hold for hold in net.holds(*safeguard.caught_by) if safeguard.where in hold.what]
+    assert holds
+    with safeguard.without(net):
+        caught = next((hold for hold in holds if net.run(*safeguard.caught_by, hold).problems), None)
+    assert caught, f"{safeguard.name}: nobody notices that it is gone"
+    whole = net.run(*safeguard.caught_by, caught)
+    assert whole.held
+    assert not whole.problems
+
+
+# The net itself
+
+
+def test_each_kind_of_hold_holds(net: Net) -> None:
+    """And the second meets the first where it is held: it waits for it, or does not."""
+    kinds = {hold.kind: net.run("cancel what waits", "claim", hold) for hold in net.path("cancel what waits").holds()}
+    assert kinds.keys() == {"request", "place", "rows"}
+    assert all(verdict.held for verdict in kinds.values())
+    pause = [net.run("pause the queue", "claim", hold) for hold in net.holds("pause the queue", "claim")]
+    assert {verdict.blocked for verdict in pause} == {True, False}
+
+
+def test_it_is_held_where_it_matters_to_the_other() -> None:
+    request, other, commit = (Hold("request", number, "SELECT") for number in (1, 2, 3))
+    looks = [Hold("place", number, f"look at {table}") for number, table in enumerate(("job", "gate", "job", "job"))]
+    writes = Path((request, Hold("place", 9, "before update job")))
+    assert writes.written == writes.touched == {"job"}
+    path = Path((request, *looks, other, looks[1], commit))
+    assert path.holds(writes) == [request, looks[0], looks[3], other, commit]
+    assert path.holds(Path((request, Hold("place", 9, "before update lane")))) == [commit]
