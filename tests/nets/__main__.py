@@ -68,14 +68,16 @@ def interleavings(pairs: list[tuple[str, str]], processes: int | None) -> int:
             for name in ("holds", "blocked", "missed", "checked"):
                 setattr(total, name, getattr(total, name) + getattr(told, name))
             total.found += told.found
+            for verdict in told.missed:
+                out.print(f"never came there: {verdict}", markup=False)
             for verdict in told.found:
                 out.print(f"{verdict}", *(f"    {problem}" for problem in verdict.problems), sep="\n", markup=False)
     finally:
         seconds = time.monotonic() - began
         out.print(
             f"{done} of {len(pairs)} pairs, {total.holds} interleavings (in {total.blocked} the second waited for a "
-            f"lock of the first, {total.missed} never came to where they were to be held), {total.checked} checks of "
-            f"{RULES} invariants, {len(total.found)} findings, {seconds:.0f} s"
+            f"lock of the first, {len(total.missed)} never came to where they were to be held), {total.checked} checks "
+            f"of {RULES} invariants, {len(total.found)} findings, {seconds:.0f} s"
         )
     return 1 if total.found else 0
 

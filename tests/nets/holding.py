@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,11 +18,11 @@ from tests.postgres.server import Server
 
 FIRST, SECOND = "first", "second"
 PATIENCE_SECONDS = 30.0
-LOOK_SECONDS = 0.001
+LOOK_SECONDS, LOOK_SECONDS_MAX = 0.001, 0.016
 LOCKS = ("UPDATE", "KEY SHARE")
 BEGINNING = ("BEGIN", "SET ", "SELECT set_config(", "SELECT pg_backend_pid")
 
-_PLACE = re.compile(r"place (\d+) (.*)")
+_PLACE = "place: "
 _COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
 
 _BLOCKED = """
@@ -37,7 +38,7 @@ FROM pg_stat_activity WHERE application_name IN ('first', 'second')
 
 @dataclass(frozen=True)
 class Hold:
-    """Where: before the request of this number, at the place of this number, or at the rows of a table."""
+    """Where: before the request of this number, in it at the first such place, or at the rows of a table."""
 
     kind: Literal["request", "place", "rows"]
     number: int
@@ -53,8 +54,9 @@ class Hold:
         return self.what in ("COMMIT", "ROLLBACK")
 
     def __str__(self) -> str:
-        number = f" {self.number}" if self.kind != "rows" else ""
-        return f"{self.kind}{number}: {self.what}"
+        return {"request": "before request", "place": "in request", "rows": "rows"}[self.kind] + (
+            f" {self.number}: {self.what}" if self.number else f" of {self.what}"
+        )
 
 
 class Doing:
@@ -106,7 +108,6 @@ class Keeper:
         return found
 
     def _begin(self) -> None:
-        self._hand.execute("SELECT setval('net.place', 1, false)")
         self._requests, self._counting = 0, True
 
     def _asked(self, text: str) -> None:
@@ -115,14 +116,17 @@ class Keeper:
         self._requests += 1
         if self._record is not None:
             self._record.append(Hold("request", self._requests, words(text)))
-        if self._hold is not None and (self._hold.kind, self._hold.number) == ("request", self._requests):
+        if self._hold is None or self._hold.number != self._requests:
+            return
+        if self._hold.kind == "request":
             self._reached.set()
             self._go.wait(PATIENCE_SECONDS)
+        elif self._hold.kind == "place":
+            self._hand.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self._hold.what])
 
     def _noticed(self, text: str) -> None:
-        found = _PLACE.fullmatch(text)
-        if found and self._record is not None:
-            self._record.append(Hold("place", int(found[1]), found[2]))
+        if self._record is not None and text.startswith(_PLACE):
+            self._record.append(Hold("place", self._requests, text.removeprefix(_PLACE)))
 
     # Holding
 
@@ -133,9 +137,7 @@ class Keeper:
         self._begin()
         self._hold = hold
         self._hand.execute("BEGIN")
-        if hold.kind == "place":
-            self._hand.execute("SELECT pg_advisory_xact_lock(%s)", [hold.number])
-        elif hold.kind == "rows":
+        if hold.kind == "rows":
             table, _, lock = hold.what.partition(" ")
             self._hand.execute(f"SELECT 1 FROM penstock.{table} FOR {lock}".encode())
 
@@ -146,23 +148,29 @@ class Keeper:
 
     def wait_held(self, doing: Doing) -> bool:
         """Whether it is held; False when it has ended instead."""
+        if self._hold is not None and self._hold.kind == "request":
+            return self._wait(doing, self._reached.is_set)
         pid = self._hand.info.backend_pid
-        return self._wait(doing, lambda: self._reached.is_set() or self._is_blocked(FIRST, pid))
+        return self._wait(doing, lambda: self._is_blocked(FIRST, pid))
 
     def wait_blocked(self, doing: Doing) -> bool:
         """Whether the second waits for a lock; False when it has ended instead."""
         return self._wait(doing, lambda: self._is_blocked(SECOND, None))
 
     def _wait(self, doing: Doing, holds: Callable[[], bool]) -> bool:
-        for _ in self._looks():
-            if doing.ended.wait(LOOK_SECONDS):
+        for pause in self._pauses():
+            if doing.ended.wait(pause):
                 return False
             if holds():
                 return True
         raise TimeoutError(f"it neither ends nor waits for a lock: {self.told()}")
 
-    def _looks(self) -> Iterator[int]:
-        yield from range(int(PATIENCE_SECONDS / LOOK_SECONDS / 2))
+    def _pauses(self) -> Iterator[float]:
+        """Between looks: short at first, since most are held or done at once."""
+        ends, pause = time.monotonic() + PATIENCE_SECONDS, LOOK_SECONDS
+        while time.monotonic() < ends:
+            yield pause
+            pause = min(2 * pause, LOOK_SECONDS_MAX)
 
     def _is_blocked(self, name: str, by: int | None) -> bool:
         [(count,)] = self._eye.execute(_BLOCKED, [name, by, by]).fetchall()
@@ -196,7 +204,7 @@ class Path:
         return {one.table for one in self.passed if one.kind == "place" and not one.what.startswith("look")}
 
     def holds(self, other: Path | None = None) -> list[Hold]:
-        """Where to hold it: before each request; in each, the first and last time at each table, and at the end.
+        """Where to hold it: before each request; in each, the first time at each table, and at the end.
 
         Against another, only where it matters: between two places at which it is held, this one does something to a
         table that the other changes, or changes one that the other looks at. All else could as well happen before.
@@ -207,7 +215,7 @@ class Path:
         for request, inside in self._requests():
             places = [one for one in inside if one.table in tables]
             if places or earlier or not inside or other is None:  # One that passes nothing may lock a whole table.
-                found += [request, *_first_and_last(places)]
+                found += [request, *_first(places)]
             earlier = bool(places) or (earlier and not request.ends)
         return (found or list(self.passed[:1])) + [one for one in self.rows if one.table in tables]
 
@@ -225,10 +233,6 @@ class Path:
             yield request, inside
 
 
-def _first_and_last(inside: Sequence[Hold]) -> list[Hold]:
-    kept = {one.number: one for one in [one for one in inside if one.what.startswith("after")][-1:]}
-    before = [one for one in inside if not one.what.startswith("after")]
-    for ordered in (before, before[::-1]):
-        for one in {one.what: one for one in ordered[::-1]}.values():
-            kept[one.number] = one
-    return [kept[number] for number in sorted(kept)]
+def _first(inside: Sequence[Hold]) -> list[Hold]:
+    ends = [one for one in inside if one.what.startswith("after")]
+    return [*dict.fromkeys(one for one in inside if one not in ends), *ends[-1:]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
@@ -20,6 +20,7 @@ from tests.nets.afterwards import work_off
 from tests.nets.holding import FIRST, LOCKS, PATIENCE_SECONDS, SECOND, Doing, Hold, Keeper, Path
 from tests.nets.invariants import Case, Judge
 from tests.nets.operations import OPERATIONS, Operation
+from tests.nets.seen import Seen
 from tests.nets.stage import Stage
 from tests.postgres.binaries import Version
 from tests.postgres.server import Server
@@ -53,6 +54,7 @@ class Net:
         self.clock = FakeClock()
         self.ids: set[str] = set()
         self._paths: dict[str, Path] = {}
+        self._stored: Seen | None = None
         self._worked_off: set[str] = set()
         try:
             self._open()
@@ -97,10 +99,10 @@ class Net:
 
     # Where to hold
 
-    def restore(self) -> None:
-        """Everything is as it was."""
+    def restore(self, anew: bool = False) -> None:
+        """Everything is as it was; `anew`: and nobody who claims knows anything of it."""
         self.clock._now_us = self.began
-        self._run("SELECT net.restore()")
+        self._run(f"SELECT net.restore({anew})")
         self.ids.clear()
 
     def holds(self, first: str, second: str) -> list[Hold]:
@@ -131,10 +133,12 @@ class Net:
                     yield hold
 
     def _prepare(self, *ones: Operation) -> None:
-        self.restore()
+        """What one has to know is learnt before all is put back: looking may change something."""
         for one, world in zip(ones, (self.first, self.second), strict=False):
             if one.prepare is not None:
+                self.restore()
                 one.prepare(world, self.stage)
+        self.restore(any(one.knows_nothing for one in ones))
 
     @contextmanager
     def _holding(self, one: Operation, hold: Hold) -> Iterator[tuple[Doing, bool]]:
@@ -157,7 +161,7 @@ class Net:
         verdict = Verdict(first, second, hold)
         one, two = OPERATIONS[first], OPERATIONS[second]
         self._prepare(one, two)
-        case = Case(one, two, self.known, self.ids, before=self.judge.look())
+        case = Case(one, two, self.known, self.ids, before=self._before())
         with errors_logged() as logged:
             with self._holding(one, hold) as (case.first, verdict.held):
                 if verdict.held:
@@ -170,6 +174,12 @@ class Net:
                 self._work_off(verdict)
         verdict.problems += logged
         return verdict
+
+    def _before(self) -> Seen:
+        """What there is on the stage: always the same, but for the tokens that were given out."""
+        if self._stored is None:
+            self._stored = self.judge.look()
+        return replace(self._stored, token=self.judge.token())
 
     def _work_off(self, verdict: Verdict) -> None:
         """What looks the same as before, but for new ids and numbers, goes on the same."""

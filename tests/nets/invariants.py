@@ -63,6 +63,14 @@ LIMITS = {
 """What nobody may ever see, in the words of the finding."""
 
 
+@cache
+def _limits() -> str:
+    """All in one."""
+    return " UNION ALL ".join(
+        f"SELECT '{words}', one FROM ({query} LIMIT 1) AS found (one)" for words, query in LIMITS.items()
+    )
+
+
 TRANSITIONS = 9
 """Of `undone`, `answers`, `lost_or_strange` and `kept_words`."""
 RULES = len(INTEGRITY) + len(LIMITS) + TRANSITIONS + 1
@@ -105,12 +113,16 @@ class Judge:
     def look(self) -> Seen:
         return Seen.read(self._connection)
 
+    def token(self) -> int:
+        [(found,)] = self._connection.execute("SELECT last_value FROM penstock.token").fetchall()
+        return int(found)
+
     def integrity(self) -> list[str]:
         """The list of `penstock doctor --deep`."""
         return [
-            f"doctor: {count} × {fault}, such as {example}"
-            for _, text in _integrity()
-            for fault, count, example in self._connection.execute(text).fetchall()
+            f"doctor, {name}: {row}"
+            for name, text in _integrity()
+            for row in self._connection.execute(text).fetchall()
         ]
 
     def fingerprint(self, known: set[str]) -> str:
@@ -124,9 +136,8 @@ class Judge:
         after = self.look()
         found = self.integrity()
         now = self._stage.world.clock.now_us()
-        for words, query in LIMITS.items():
-            rows = self._connection.execute(query.replace("{now}", str(now)).encode()).fetchall()
-            found += [f"{words}: {row[0]}" for row in rows[:1]]
+        rows = self._connection.execute(_limits().replace("{now}", str(now)).encode()).fetchall()
+        found += [f"{words}: {example}" for words, example in rows]
         moments = [case.before, *([case.between] if case.between else []), after]
         for earlier, later in itertools.pairwise(moments):
             found += undone(earlier, later)

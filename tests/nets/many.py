@@ -24,7 +24,7 @@ class Told:
     second: str
     holds: int = 0
     blocked: int = 0
-    missed: int = 0
+    missed: list[Verdict] = field(default_factory=list)
     checked: int = 0
     found: list[Verdict] = field(default_factory=list)
 
@@ -39,7 +39,7 @@ def run_pair(net: Net, first: str, second: str, most: int | None = None, chance:
         verdict = net.run(first, second, hold)
         told.holds += 1
         told.blocked += verdict.blocked
-        told.missed += not verdict.held
+        told.missed += [] if verdict.held else [verdict]
         told.checked += verdict.checked
         told.found += [verdict] if verdict.problems else []
     return told

@@ -24,7 +24,8 @@ Act = Callable[[World, Stage], Any]
 
 @dataclass(frozen=True)
 class Operation:
-    """`refused` are the errors that are a right answer; `prepare` is done before, and is not a part of it. `promise`
+    """`refused` are the errors that are a right answer; `prepare` is done before, and is not a part of it. One
+    that `knows_nothing` has never looked at these tables. `promise`
     says what of an answer is not so. `removes`: ended jobs may be gone after it; `purges`: also those that have only
     just ended; `removes_leased`: those that it ends.
     What is `is_long` is in a transaction of the caller's, for which what `never_waits` must not wait.
@@ -34,6 +35,7 @@ class Operation:
     act: Act
     refused: tuple[type[Exception], ...] = ()
     prepare: Act | None = None
+    knows_nothing: bool = False
     promise: Promise | None = None
     removes: bool = False
     purges: bool = False
@@ -66,7 +68,7 @@ def look(world: World, stage: Stage) -> None:
     world.claim(stage.two, 0)
 
 
-@operation("claim", promise=held, never_waits=True)
+@operation("claim", knows_nothing=True, promise=held, never_waits=True)
 def claim(world: World, stage: Stage) -> list[p.Claim]:
     return world.claim(stage.two)
 

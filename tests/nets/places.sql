@@ -4,20 +4,15 @@
 CREATE ROLE first LOGIN;
 CREATE SCHEMA net;
 GRANT USAGE ON SCHEMA net TO first;
-CREATE SEQUENCE net.place;
-GRANT USAGE ON SEQUENCE net.place TO first;
 
--- Places are numbered as they are reached. Whoever holds the lock of a number holds whoever reaches it.
+-- Whoever holds the lock of a place holds whoever reaches it.
 CREATE FUNCTION net.reached(what text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
-DECLARE
-    number bigint;
 BEGIN
     IF session_user = 'first' THEN
-        number := nextval('net.place');
-        RAISE NOTICE 'place % %', number, what;
-        PERFORM pg_advisory_lock_shared(number), pg_advisory_unlock_shared(number);
+        RAISE NOTICE 'place: %', what;
+        PERFORM pg_advisory_lock_shared(hashtext(what)), pg_advisory_unlock_shared(hashtext(what));
     END IF;
     RETURN true;
 END
@@ -27,6 +22,7 @@ CREATE FUNCTION net.touched() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
 BEGIN
+    PERFORM nextval('net.changed_' || TG_TABLE_NAME);
     PERFORM net.reached(lower(TG_WHEN || ' ' || TG_OP || ' ' || TG_TABLE_NAME));
     RETURN NULL;
 END
@@ -53,20 +49,29 @@ BEGIN
 END
 $$;
 
--- A new file for `waiting` tells claims that what they know is of other tables.
-CREATE FUNCTION net.restore() RETURNS void
+-- Only what was changed since. Rows that wait are new to claims that know where lanes go on; a new file for the table tells
+-- them that they know nothing.
+CREATE FUNCTION net.restore(anew boolean) RETURNS void
 LANGUAGE plpgsql SET session_replication_role = replica
 AS $$
 DECLARE
     one text;
 BEGIN
-    FOR one IN SELECT * FROM net.tables() LOOP
-        IF one = 'waiting' THEN
-            EXECUTE format('TRUNCATE {schema}.%I', one);
-        ELSE
-            EXECUTE format('DELETE FROM {schema}.%I', one);
-        END IF;
+    IF anew THEN
+        TRUNCATE {schema}.waiting;
+    END IF;
+    FOR one IN
+        SELECT name FROM net.tables() AS name
+        WHERE pg_sequence_last_value(('net.changed_' || name)::regclass) IS NOT NULL OR (anew AND name = 'waiting')
+    LOOP
+        EXECUTE format('DELETE FROM {schema}.%I', one);
         EXECUTE format('INSERT INTO {schema}.%I OVERRIDING SYSTEM VALUE TABLE net.%I', one, 'kept_' || one);
+        CASE one
+            WHEN 'waiting' THEN UPDATE {schema}.waiting SET xid = pg_current_xact_id();
+            WHEN 'pause' THEN UPDATE {schema}.order_number SET number = number + 1;
+            ELSE NULL;
+        END CASE;
+        PERFORM setval('net.changed_' || one, 1, false);
     END LOOP;
 END
 $$;
@@ -92,6 +97,8 @@ DECLARE
     one text;
 BEGIN
     FOR one IN SELECT * FROM net.tables() UNION ALL VALUES ('lane'), ('order_number') LOOP
+        EXECUTE format('CREATE SEQUENCE net.%I', 'changed_' || one);
+        EXECUTE format('GRANT USAGE ON SEQUENCE net.%I TO first', 'changed_' || one);
         EXECUTE format(
             'CREATE TRIGGER net_before BEFORE INSERT OR UPDATE OR DELETE ON {schema}.%I
             FOR EACH STATEMENT EXECUTE FUNCTION net.touched()', one);

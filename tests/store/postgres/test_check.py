@@ -19,6 +19,7 @@ from penstock.store.postgres.check_durability import durability_finding, log_fin
 from penstock.store.postgres.grants import grants_sql
 from penstock.store.postgres.statements import migrations
 from penstock.store.postgres.wiring import drive
+from tests.contract.flows import Flow
 from tests.postgres.server import Server
 from tests.store.postgres.rivals import RivalWorld, new_world
 
@@ -405,3 +406,20 @@ def test_broken_pointers(world: RivalWorld, damage: str, fault: str) -> None:
     found, told = tell(only(findings(world, deep=True), "integrity"))
     assert (found, f"1 × {fault}" in told) == ("error", True)
     assert only(findings(world), "integrity").level == "ok"
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        ("UPDATE step SET open = open + 1 WHERE step = 0", "a workflow with a step that miscounts its jobs"),
+        ("UPDATE workflow SET open = open - 1", "a workflow that miscounts its steps"),
+        ("UPDATE step SET pending = 2 WHERE step = 1", "a workflow with a step that miscounts those before it"),
+    ],
+)
+def test_workflows_that_miscount(world: RivalWorld, damage: str, fault: str) -> None:
+    flow = Flow(world, ("a", 2), ("b", 1, ("a",))).enqueue()
+    assert "workflows" not in {finding.name for finding in findings(world, deep=True)}
+    world.rows(damage)
+    found, told = tell(only(findings(world, deep=True), "workflows"))
+    assert (found, f"1 × {fault}, such as {flow.id} →" in told) == ("error", True)
+    assert told.endswith(f"penstock workflows show {flow.id}")

@@ -21,7 +21,8 @@ TABLES_NAMED = 3
 # Tables whose rows come and go with every job: dead ones in them slow every claim and finish down.
 CHURNED = ("waiting", "lease")
 POINTERS = frozenset({"job", "waiting", "parked", "lease", "outcome", "lane", "gate"})
-INTEGRITY = ("check_pointers",)
+COUNTS = frozenset({"workflow", "step", "need", "member"})
+INTEGRITY = ("check_pointers", "check_workflows")
 """The statements that find what must never be. Tests ask them too."""
 
 WANTED = [
@@ -79,6 +80,7 @@ def check_steps(deep: bool, pooled: bool, latest: int) -> Steps[list[Finding]]:
     if _is_sound(found):
         found += yield from _tables(server)
         found += yield from _pointers(deep, missing)
+        found += yield from _counts(deep, missing)
     return found
 
 
@@ -315,3 +317,16 @@ def _pointers(deep: bool, missing: list[Missing]) -> Steps[list[Finding]]:
     if not deep:
         return [Finding("integrity", "ok", "not checked: it reads every job; --deep does it")]
     return list(fault_findings("integrity", (yield from run("check_pointers")), "keep a copy (pg_dump) and report it"))
+
+
+def _counts(deep: bool, missing: list[Missing]) -> Steps[list[Finding]]:
+    if not deep or any(one.name in COUNTS and one.right == "SELECT" for one in missing):
+        return []
+    return [
+        Finding(
+            "workflows", "error", f"{count:,} × {fault}, such as {example}",
+            "somebody has changed the tables by hand, or this is a defect: keep a copy (pg_dump) and report it; what "
+            f"is known of one: penstock workflows show {example}",
+        )
+        for fault, count, example in (yield from run("check_workflows"))
+    ]  # fmt: skip

@@ -1,0 +1,38 @@
+-- Workflows under way that count wrongly what is left of them: (what is wrong, how many, one of them). Such a one would never
+-- end, or end too soon.
+WITH step AS MATERIALIZED (
+    SELECT
+        step.workflow, step.step, step.begun, step.pending, step.open,
+        (
+            SELECT count(*) FROM penstock.member
+            WHERE member.workflow = step.workflow AND member.step = step.step AND member.state IS NULL
+        ) AS left_over
+    FROM penstock.workflow
+    JOIN penstock.step ON step.workflow = workflow.id
+    WHERE workflow.state = 0
+),
+wrong AS (
+    SELECT step.workflow AS id, 'a workflow with a step that miscounts its jobs' AS fault
+    FROM step
+    WHERE step.open <> step.left_over
+    UNION
+    SELECT workflow.id, 'a workflow that miscounts its steps'
+    FROM penstock.workflow
+    WHERE workflow.state = 0
+        AND workflow.open <> (
+            SELECT count(*) FROM step
+            WHERE step.workflow = workflow.id AND CASE WHEN step.begun THEN step.open > 0 ELSE workflow.stop = 0 END
+        )
+    UNION
+    SELECT step.workflow, 'a workflow with a step that miscounts those before it'
+    FROM step
+    JOIN penstock.workflow ON workflow.id = step.workflow AND workflow.stop = 0
+    WHERE NOT step.begun
+        AND step.pending <> (
+            SELECT count(*)
+            FROM penstock.need
+            JOIN step AS needed ON needed.workflow = need.workflow AND needed.step = need.needed
+            WHERE need.workflow = step.workflow AND need.step = step.step AND NOT (needed.begun AND needed.open = 0)
+        )
+)
+SELECT fault, count(*), min(id::text) FROM wrong GROUP BY fault ORDER BY fault
