@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long chaos repeat check lint fmt bench bench-peers bench-growth simulate ablate clean
+.PHONY: help demo test test-long chaos repeat check lint fmt bench bench-peers bench-growth simulate ablate interleave clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,10 @@ simulate: $(DEV) ## Run workers in virtual time with faults drawn from seeds: SE
 
 ablate: $(DEV) ## Take each safeguard away in the simulation and show the first seed that notices
 	@$(BIN)/python -m tests.simulation --ablate
+
+interleave: $(DEV) ## Run any two operations of a store at once on PostgreSQL, all pairs: FIRST=expire SECOND=age, or PAIRS=50 SEED=7
+	@$(BIN)/python -m tests.nets interleavings $(if $(FIRST),--first "$(FIRST)") $(if $(SECOND),--second "$(SECOND)") \
+		$(if $(PAIRS),--pairs "$(PAIRS)" $(if $(SEED),--seed "$(SEED)"),$(if $(FIRST)$(SECOND),,--all))
 
 clean: ## Remove the virtual environment, caches and bench files
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build dist

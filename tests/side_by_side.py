@@ -28,7 +28,7 @@ PYTEST = [sys.executable, "-m", "pytest"]
 MEASURED = [sys.executable, "-m", "coverage", "run", "-p", "-m", "pytest"]
 FOLDERS = {
     "e2e": PYTEST, "contract": MEASURED, "chaos": PYTEST, "store": MEASURED, "simulation": PYTEST, "cli": PYTEST,
-    "worker": PYTEST, "unit": MEASURED, "docs": PYTEST,
+    "worker": PYTEST, "unit": MEASURED, "docs": PYTEST, "nets": PYTEST,
 }  # fmt: skip
 """Each a part of its own; all that is not named is the last. What mostly waits is beside what mostly works. Coverage is
 that of the store and the domain, and costs time: it is measured where they are tested.

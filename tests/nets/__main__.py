@@ -6,11 +6,15 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
+from tests.nets.ablations import SAFEGUARDS, noticed
 from tests.nets.draw import draw, seed_of_today
+from tests.nets.interleavings import Net
 from tests.nets.invariants import RULES
 from tests.nets.many import PAIRS, Told, run_many
 from tests.nets.operations import OPERATIONS
@@ -25,6 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     hear_interrupts()
     try:
+        if options.ablate:
+            return ablate(options.safeguard or list(SAFEGUARDS))
         return interleavings(_chosen(options), options.processes)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -38,6 +44,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, help="where chance comes from (default: the day)")
     parser.add_argument("--first", action="append", choices=OPERATIONS, help="only pairs with this one held")
     parser.add_argument("--second", action="append", choices=OPERATIONS, help="only pairs with this one beside it")
+    parser.add_argument("--ablate", action="store_true", help="take each safeguard away and show what notices")
+    parser.add_argument("--safeguard", action="append", choices=SAFEGUARDS, help="with --ablate: only this one")
     parser.add_argument("--processes", type=int, help="how many at once (default: one per core)")
     return parser
 
@@ -80,6 +88,19 @@ def interleavings(pairs: list[tuple[str, str]], processes: int | None) -> int:
             f"of {RULES} invariants, {len(total.found)} findings, {seconds:.0f} s"
         )
     return 1 if total.found else 0
+
+
+def ablate(names: list[str]) -> int:
+    """The first interleaving that notices each safeguard's absence."""
+    table = Table("taken away", "what notices", "what it says")
+    missed = 0
+    with closing(Net()) as net:
+        for name in names:
+            caught = noticed(net, SAFEGUARDS[name])
+            missed += caught is None
+            table.add_row(name, *((str(caught), caught.problems[0]) if caught else ("nothing", "the net has a hole")))
+    out.print(table)
+    return 1 if missed else 0
 
 
 def _with_bar(told: Iterable[Told], count: int) -> Iterator[Told]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from unittest import mock
 
 from penstock.store.postgres import operate, statements, wiring
-from tests.nets.interleavings import Net
+from tests.nets.interleavings import Net, Verdict
 
 Ablation = Callable[[Net], AbstractContextManager[None]]
 
@@ -155,3 +155,12 @@ SAFEGUARDS: dict[str, Safeguard] = {
         ),
     )
 }
+
+
+def noticed(net: Net, safeguard: Safeguard) -> Verdict | None:
+    """The first interleaving that finds something without it, of those that should."""
+    holds = [hold for hold in net.holds(*safeguard.caught_by) if safeguard.where in hold.what]
+    assert holds, f"{safeguard.name}: nothing is held at {safeguard.where!r} any more"
+    with safeguard.without(net):
+        verdicts = (net.run(*safeguard.caught_by, hold) for hold in holds)
+        return next((verdict for verdict in verdicts if verdict.problems), None)

@@ -167,7 +167,7 @@ def undone(earlier: Seen, later: Seen) -> Iterator[str]:
             continue
         if any(token <= other for other, one in earlier.leases.items() if one["id"] == lease["id"]):
             yield f"a token that is not larger than that of the lease before: {token}"
-        if f"queue {lease['queue']}" in earlier.pauses or f"type {lease['type']}" in earlier.pauses:
+        if {f"queue {lease['queue']}", f"type {lease['type']}"} & earlier.pauses & later.pauses:
             yield f"a job was given out although its queue or type is paused: {lease['id']}"
     if later.token < earlier.token or later.term < earlier.term:
         yield "tokens or terms have gone back"

@@ -11,7 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.nets.ablations import SAFEGUARDS, Safeguard
+from tests.nets.ablations import SAFEGUARDS, Safeguard, noticed
 from tests.nets.draw import ALWAYS, draw, seed_of_today
 from tests.nets.holding import Hold, Path
 from tests.nets.interleavings import Net
@@ -46,12 +46,9 @@ def test_everything_holds_after_two_operations_at_once(net: Net, place: int) -> 
 
 @pytest.mark.parametrize("safeguard", SAFEGUARDS.values(), ids=lambda one: one.name)
 def test_without_a_safeguard_an_interleaving_finds_it(net: Net, safeguard: Safeguard) -> None:
-    holds = [hold for hold in net.holds(*safeguard.caught_by) if safeguard.where in hold.what]
-    assert holds
-    with safeguard.without(net):
-        caught = next((hold for hold in holds if net.run(*safeguard.caught_by, hold).problems), None)
+    caught = noticed(net, safeguard)
     assert caught, f"{safeguard.name}: nobody notices that it is gone"
-    whole = net.run(*safeguard.caught_by, caught)
+    whole = net.run(*safeguard.caught_by, caught.hold)
     assert whole.held
     assert not whole.problems
 
