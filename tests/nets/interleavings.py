@@ -182,12 +182,16 @@ class Net:
         return replace(self._stored, token=self.judge.token())
 
     def _work_off(self, verdict: Verdict) -> None:
-        """What looks the same as before, but for new ids and numbers, goes on the same."""
-        looks = self.judge.fingerprint(self.known)
+        """By who has claimed, which must find what others have put there. What looks the same as before, but for new
+        ids and numbers, goes on the same.
+        """
+        claimed = [OPERATIONS[name].claims for name in (verdict.second, verdict.first)]
+        who = next((who for who, claims in zip((SECOND, FIRST), claimed, strict=True) if claims), "third")
+        looks = who + self.judge.fingerprint(self.known)
         if looks in self._worked_off:
             return
         verdict.checked += 1
-        found = work_off(self.third, self.judge)
+        found = work_off({FIRST: self.first, SECOND: self.second}.get(who, self.third), self.judge)
         verdict.problems += found
         if not found:
             self._worked_off.add(looks)

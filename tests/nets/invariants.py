@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from penstock.domain.errors import PenstockError
+from penstock.domain.errors import PenstockError, WorkerRefused
 from penstock.store import params as p
 from penstock.store.postgres.check import INTEGRITY
 from penstock.store.postgres.statements import numbered, sql
@@ -185,7 +185,7 @@ def lost_or_strange(case: Case, after: Seen) -> Iterator[str]:
     """What was enqueued is there, unless it was removed by who may; and nothing else is."""
     removable = {id_ for operation, _ in case.both if operation.removes for id_ in case.before.outcomes}
     if any(operation.purges for operation, _ in case.both):
-        removable |= case.before.jobs.keys() if case.between is None else case.between.outcomes.keys()
+        removable |= case.before.jobs.keys()  # If it has ended meanwhile; otherwise its pointer would be left.
     if any(operation.removes_leased for operation, _ in case.both):
         removable |= {lease["id"] for lease in case.before.leases.values()}
     lost = case.before.jobs.keys() - after.jobs.keys() - removable
@@ -203,8 +203,11 @@ def lost_or_strange(case: Case, after: Seen) -> Iterator[str]:
 def kept_words(case: Case, after: Seen, stage: Stage) -> Iterator[str]:
     """What an operation has answered is so."""
     told = {claim.token for _, doing in case.both for claim in claims_of(doing.answer)}
+    refused = any(
+        isinstance(doing.error, WorkerRefused) for _, doing in case.both
+    )  # What a lost worker took is recovered.
     for token in after.leases.keys() - case.before.leases.keys():
-        if token not in told:
+        if token not in told and not refused:
             yield f"a lease that nobody was told of: {token} of {after.leases[token]['id']}"
         if token <= case.before.token:
             yield f"a token that is not larger than all before: {token}"

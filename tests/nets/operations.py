@@ -44,6 +44,10 @@ class Operation:
     never_waits: bool = False
 
     @property
+    def claims(self) -> bool:
+        return self.name.startswith("claim")
+
+    @property
     def is_fenced(self) -> bool:
         """Whether it is done by a leader, and refused once there is another."""
         return NotLeader in self.refused
@@ -68,17 +72,17 @@ def look(world: World, stage: Stage) -> None:
     world.claim(stage.two, 0)
 
 
-@operation("claim", knows_nothing=True, promise=held, never_waits=True)
+@operation("claim", WorkerRefused, knows_nothing=True, promise=held, never_waits=True)
 def claim(world: World, stage: Stage) -> list[p.Claim]:
     return world.claim(stage.two)
 
 
-@operation("claim, knowing the lanes", prepare=look, promise=held, never_waits=True)
+@operation("claim, knowing the lanes", WorkerRefused, prepare=look, promise=held, never_waits=True)
 def claim_again(world: World, stage: Stage) -> list[p.Claim]:
     return world.claim(stage.two)
 
 
-@operation("claim one", prepare=look, promise=held, never_waits=True)
+@operation("claim one", WorkerRefused, prepare=look, promise=held, never_waits=True)
 def claim_one(world: World, stage: Stage) -> list[p.Claim]:
     return world.claim(stage.two, 1)
 
@@ -226,14 +230,24 @@ def resign(world: World, stage: Stage) -> p.Leadership:
 # Workers
 
 
-@operation("heartbeat", never_waits=True)
+def forget(world: World, stage: Stage) -> None:
+    """A store that has sent heartbeats takes one that is put back for a restored past, in which its worker is lost."""
+    world.store._beats.clear()  # type: ignore[attr-defined]
+
+
+@operation("heartbeat", never_waits=True, prepare=forget)
 def heartbeat(world: World, stage: Stage) -> bool:
     return world.heartbeat(stage.one)
 
 
-@operation("leave")
+@operation("leave", prepare=forget)
 def leave(world: World, stage: Stage) -> bool:
     return world.heartbeat(stage.one, "inactive")
+
+
+@operation("mark a worker", NotLeader)
+def mark(world: World, stage: Stage) -> None:
+    world.store.mark_workers(p.MarkWorkers(failing=(stage.two,), term=stage.term)).wait()
 
 
 @operation("register in its place", WorkerRefused)
@@ -322,6 +336,13 @@ def enqueue_lane(world: World, stage: Stage) -> str:
 @operation("enqueue the only one", promise=stored)
 def enqueue_unique(world: World, stage: Stage) -> list[p.Enqueued]:
     return world.enqueue(world.new_job(unique=ENDED_UNIQUE), world.new_job(unique=UNIQUE))
+
+
+@operation("enqueue a whole", promise=stored)
+def enqueue_whole(world: World, stage: Stage) -> list[p.Enqueued]:
+    jobs = [world.new_job(), world.new_job(unique=ENDED_UNIQUE)]
+    asked = p.EnqueueJobs(jobs, whole=p.WholeKey("whole", 60.0))
+    return [new for new in world.store.enqueue_jobs(asked).wait() if new.created]
 
 
 @operation("enqueue before gates", promise=stored)
