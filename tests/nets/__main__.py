@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.nets.ablations import SAFEGUARDS, noticed
-from tests.nets.draw import draw, seed_of_today
+from tests.nets.draw import draw, seed
 from tests.nets.interleavings import Net
 from tests.nets.invariants import RULES
 from tests.nets.many import PAIRS, Told, run_many
@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("net", choices=["interleavings"])
     parser.add_argument("--all", action="store_true", help="every pair (an hour or more)")
     parser.add_argument("--pairs", type=int, default=50, help="so many, drawn by the seed (default 50)")
-    parser.add_argument("--seed", type=int, help="where chance comes from (default: the day)")
+    parser.add_argument("--seed", type=int, help="where chance comes from (default: the number of commits)")
     parser.add_argument("--first", action="append", choices=OPERATIONS, help="only pairs with this one held")
     parser.add_argument("--second", action="append", choices=OPERATIONS, help="only pairs with this one beside it")
     parser.add_argument("--ablate", action="store_true", help="take each safeguard away and show what notices")
@@ -58,9 +58,9 @@ def _chosen(options: argparse.Namespace) -> list[tuple[str, str]]:
     ]
     if options.all or options.first or options.second:
         return draw(0, len(pairs), pairs)  # In an order of chance, so that what is left can be told from what was done.
-    seed = seed_of_today() if options.seed is None else options.seed
-    out.print(f"seed {seed}")
-    return draw(seed, options.pairs)
+    drawn = seed() if options.seed is None else options.seed
+    out.print(f"seed {drawn}")
+    return draw(drawn, options.pairs)
 
 
 def interleavings(pairs: list[tuple[str, str]], processes: int | None) -> int:

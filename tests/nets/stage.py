@@ -31,7 +31,7 @@ PAUSED = "paused"
 
 @dataclass
 class Stage:
-    """What was put there. Leases are held by the worker `one`, which has not been heard of since."""
+    """What was put there. Leases are held by the worker `one`, which has not been heard of for a while."""
 
     world: World
     one: int = 0
@@ -68,7 +68,9 @@ class Stage:
         world.store.change_schedules(p.ChangeSchedules([p.ScheduleChange("nightly", row, None)])).wait()
         [self.schedule] = world.store.read_schedules(p.ReadSchedules()).wait().schedules
         self.term = world.store.lead_store(p.LeadStore(self.two, LEASE)).wait().term
-        world.clock.advance(WAITED)
+        world.clock.advance(WAITED / 2)
+        world.heartbeat(self.one)  # What it has claimed and not begun, it could have.
+        world.clock.advance(WAITED / 2)
         world.heartbeat(self.two)
 
     def _make_leases(self) -> None:

@@ -1,6 +1,7 @@
-"""Any two operations at once leave a store in which everything holds: a part of all pairs, another one each day.
+"""Any two operations at once leave a store in which everything holds: a part of all pairs, another one with each
+commit.
 
-`python -m tests.nets interleavings --all` runs them all; `--seed N` those of a day.
+`python -m tests.nets interleavings --all` runs them all; `--seed N` those of a commit.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from contextlib import closing
 import pytest
 
 from tests.nets.ablations import SAFEGUARDS, Safeguard, noticed
-from tests.nets.draw import ALWAYS, draw, seed_of_today
+from tests.nets.draw import ALWAYS, draw, seed
 from tests.nets.holding import Hold, Path
 from tests.nets.interleavings import Net
 from tests.nets.many import run_pair
 
-DRAWN = 12
+DRAWN = 8
 HOLDS_MAX = 8
-SEED = seed_of_today()
+SEED = seed()
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,7 @@ def test_everything_holds_after_two_operations_at_once(net: Net, place: int) -> 
     check(net, draw(SEED, DRAWN)[place], HOLDS_MAX)
 
 
+@pytest.mark.turns
 @pytest.mark.parametrize("safeguard", SAFEGUARDS.values(), ids=lambda one: one.name)
 def test_without_a_safeguard_an_interleaving_finds_it(net: Net, safeguard: Safeguard) -> None:
     caught = noticed(net, safeguard)
