@@ -102,6 +102,12 @@ SAFEGUARDS: dict[str, Safeguard] = {
             "COMMIT",
         ),
         Safeguard(
+            "progress waits for nobody",
+            replaced(("save_progress", "FOR UPDATE OF lease SKIP LOCKED", "FOR UPDATE OF lease")),
+            ("complete in a transaction", "progress"),
+            "COMMIT",
+        ),
+        Safeguard(
             "what has begun is not given back",
             replaced(("unstarted_leases", "FOR UPDATE OF lease SKIP LOCKED", "")),
             ("give back", "start"),

@@ -15,6 +15,8 @@ ALWAYS = [
     # A start waited for the transaction that ended it, and was given back as never begun.
     ("complete in a transaction", "start"),
     ("give back", "start"),
+    # So did the progress of all jobs of a worker for the transaction that ended one of them.
+    ("complete in a transaction", "progress"),
 ]
 
 

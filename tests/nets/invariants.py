@@ -120,9 +120,7 @@ class Judge:
     def integrity(self) -> list[str]:
         """The list of `penstock doctor --deep`."""
         return [
-            f"doctor, {name}: {row}"
-            for name, text in _integrity()
-            for row in self._connection.execute(text).fetchall()
+            f"doctor, {name}: {row}" for name, text in _integrity() for row in self._connection.execute(text).fetchall()
         ]
 
     def fingerprint(self, known: set[str]) -> str:
