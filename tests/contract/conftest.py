@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tests.contract.world import World
 
 OpenAgain = Callable[[], World]
 CarryOut = Callable[[Call[Any]], Any]
+Hand = Callable[[str], None]
 
 
 @pytest.fixture(params=BY_TURNS)
@@ -86,3 +88,15 @@ def carry_out(request: pytest.FixtureRequest) -> CarryOut:
     """Both faces of a Call."""
     found: CarryOut = request.param
     return found
+
+
+@pytest.fixture
+def hand(engine: Engine, address: str, world: World) -> Hand:
+    """Changes rows as a person would. Tables are written as penstock.NAME, and what points to a job as KEY."""
+
+    def change(sql: str) -> None:
+        named = sql.replace("KEY", "seq" if engine.kind == "sqlite" else "id")
+        with world.store.transaction() as tx:
+            tx.execute(re.sub(r"penstock\.(\w+)", lambda found: engine.table(address, found[1]), named))
+
+    return change

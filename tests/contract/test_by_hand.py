@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
 import msgspec
 import pytest
 
@@ -12,27 +9,13 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.gates import Gate
 from penstock.store import params as p
 from penstock.store.faults import FAULTS
-from tests.contract.engines import Engine
+from tests.contract.conftest import Hand
 from tests.contract.world import World
-
-Hand = Callable[[str], None]
 
 AT_ONCE = Gate("key:a", 1, None, "key:a")
 IN_ORDER = Gate("key:a", 1, None, "key:a", ordered=True)
 A_MINUTE = Gate("rate:a", 1, 60 * MICROSECONDS, "rate:a")
 WIDE = Gate("key:wide", 9, None, "key:wide")
-
-
-@pytest.fixture
-def hand(engine: Engine, address: str, world: World) -> Hand:
-    """Changes rows as a person would. Tables are written as penstock.NAME, and what points to a job as KEY."""
-
-    def change(sql: str) -> None:
-        named = sql.replace("KEY", "seq" if engine.kind == "sqlite" else "id")
-        with world.store.transaction() as tx:
-            tx.execute(re.sub(r"penstock\.(\w+)", lambda found: engine.table(address, found[1]), named))
-
-    return change
 
 
 def add(world: World, *gates: Gate, count: int) -> list[str]:

@@ -6,10 +6,16 @@ mended by itself when somebody meets it is in the engines' `mend.py`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from penstock.store.params import Finding, Level
+
+TOLD_MAX = 1000
+
+log = logging.getLogger("penstock.store")
 
 FREED_MAX = 10_000
 """So many jobs that are parked before a gate which is gone are let go at a time."""
@@ -52,3 +58,22 @@ def fault_findings(name: str, rows: Iterable[Any], keep: str) -> Iterator[Findin
         yield Finding(name, level, said, fix or f"{reported}; what is known of one: penstock jobs show {example}")
     if sound:
         yield Finding(name, "ok", "every job is in exactly one state, and where its row says")
+
+
+# Rows that are met again and again: each is told of once
+
+
+@lru_cache(TOLD_MAX)
+def tell_unreadable_worker(worker_id: str, why: str) -> None:
+    log.error(
+        "the row of the worker %r cannot be read: it counts as one that takes no jobs; somebody has changed the tables "
+        "by hand, or this is a defect: %s", worker_id, why,
+    )  # fmt: skip
+
+
+@lru_cache(TOLD_MAX)
+def tell_unreadable_needs(resources: str, why: str) -> None:
+    log.error(
+        "what jobs of some type need cannot be read, so no worker takes them: %r; somebody has changed the table of "
+        "lanes by hand, or this is a defect: %s", resources, why,
+    )  # fmt: skip

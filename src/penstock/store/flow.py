@@ -37,8 +37,15 @@ def known_names(
     column = 0 if kind == "type" else 1
     found = {route[column] for route in routes}
     found |= set(types) if kind == "type" else {options.queue for options in types.values()}
-    served = [texts[column] for texts in workers]
-    return found.union(*(_names(text) or () for text in served if text is not None))
+    return found.union(*(_served(texts[column]) for texts in workers))
+
+
+def _served(names: str | None) -> tuple[str, ...]:
+    """None where all are served, or where nobody can read which."""
+    try:
+        return () if names is None else _names(names) or ()
+    except msgspec.MsgspecError:
+        return ()
 
 
 def refuse_unknown_names(kind: PauseKind, names: Sequence[str], known: set[str], hint: str = "") -> None:

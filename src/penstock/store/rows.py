@@ -17,8 +17,10 @@ from penstock.domain.options import NO_RESOURCES, Options, Resources, Tenant, de
 from penstock.domain.payload import decode_json
 from penstock.domain.workflows import WorkflowState
 from penstock.store import params as p
+from penstock.store.faults import tell_unreadable_needs
 
 WORKERS_LISTED = 1000
+UNKNOWN_NEEDS = Resources(memory=2**62)
 EXPIRED_REASON = "waited in the queue for longer than its time-to-live"
 
 _error = msgspec.json.Decoder(ErrorInfo).decode
@@ -170,8 +172,12 @@ def make_transition(
 
 
 def read_resources(text: str) -> Resources:
-    """What a lane's jobs need, as it is stored."""
-    return _resources(text) if text else NO_RESOURCES
+    """What a lane's jobs need, as it is stored: more than any worker has, where that cannot be read."""
+    try:
+        return _resources(text) if text else NO_RESOURCES
+    except msgspec.MsgspecError as error:
+        tell_unreadable_needs(text, str(error))
+        return UNKNOWN_NEEDS
 
 
 def make_waiting(type: str, queue: str, capability: str, resources: str, jobs: int, oldest: int) -> p.Waiting:

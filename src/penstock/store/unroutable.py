@@ -10,7 +10,9 @@ import msgspec
 from penstock.domain.options import Resources
 from penstock.domain.routing import why_not
 from penstock.domain.unroutable import why_stuck
+from penstock.store.faults import tell_unreadable_worker
 from penstock.store.params.jobs import Enqueued, JobSpec
+from penstock.store.params.workers import WorkerStatus
 
 OFFERS_REMEMBERED = 1000
 
@@ -27,6 +29,28 @@ class Taker(msgspec.Struct, frozen=True):
     resources: Resources | None
 
 
+NOTHING = Taker((), None, (), None)
+"""As a coordinator."""
+
+
+def read_offer(worker_id: str, types: str, queues: str | None, capabilities: str, resources: str | None) -> Taker:
+    """What a worker takes, as it is stored. One whose row cannot be read takes nothing."""
+    try:
+        return _taker(types, queues, capabilities, resources)
+    except msgspec.MsgspecError as error:
+        tell_unreadable_worker(worker_id, str(error))
+        return NOTHING
+
+
+def read_status(worker_id: str, status: str) -> WorkerStatus:
+    try:
+        known: WorkerStatus = msgspec.convert(status, WorkerStatus)
+    except msgspec.ValidationError as error:
+        tell_unreadable_worker(worker_id, str(error))
+        return "inactive"
+    return known
+
+
 @lru_cache(OFFERS_REMEMBERED)
 def _taker(types: str, queues: str | None, capabilities: str, resources: str | None) -> Taker:
     return Taker(
@@ -37,9 +61,9 @@ def _taker(types: str, queues: str | None, capabilities: str, resources: str | N
     )
 
 
-def takers_of(rows: Iterable[tuple[str, str | None, str, str | None]]) -> list[Taker]:
+def takers_of(rows: Iterable[tuple[str, str, str | None, str, str | None]]) -> list[Taker]:
     """Of the live workers as they are stored. Those that take no type at all are coordinators."""
-    return [taker for taker in (_taker(*row) for row in rows) if taker.types != ()]
+    return [taker for taker in (read_offer(*row) for row in rows) if taker.types != ()]
 
 
 def is_taken(spec: JobSpec, takers: Sequence[Taker]) -> bool:

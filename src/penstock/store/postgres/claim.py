@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import time
 from heapq import nsmallest
-from typing import Any
 
-import msgspec
 import psycopg
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import NO_RESOURCES
 from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Room
-from penstock.store.endings import AVOID_US, ending_unreadable, refuse_claim
+from penstock.store.endings import AVOID_US, refuse_claim
 from penstock.store.gating import any_limited, rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
-from penstock.store.postgres.finish import end_attempts, end_cancelled
-from penstock.store.postgres.gates import admit_steps
+from penstock.store.postgres.finish import end_cancelled
 from penstock.store.postgres.mend import is_passing, log, soundly, tell_removed
-from penstock.store.postgres.seen import Eligible, Lane, Seen, claims_of
+from penstock.store.postgres.seen import Eligible, Lane, Seen
 from penstock.store.postgres.steps import SEEN, Steps, run, value
+from penstock.store.postgres.taken import admit, read_claims
 from penstock.store.postgres.turns import turn_steps
 from penstock.store.rows import read_resources
 from penstock.store.turns import any_shared
@@ -35,6 +33,7 @@ FLOOD = 200_000
 SHARE_MIN = 4
 JOBS_MAX = 1000  # As the statement says.
 ROUNDS_MAX = 100
+OPENED_MAX = 10
 PASSED_OVER_US = int(PASSED_OVER_SECONDS_MAX * MICROSECONDS)
 
 
@@ -43,14 +42,26 @@ def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
     seen: Seen = yield from value(SEEN)
     claimed = yield from _gather(seen, claim)
     jobs = yield from _admitted(seen, claim, claimed.jobs)
-    if seen.wake_at is not None and seen.wake_at <= claimed.claimed_at:
-        yield from soundly("open_gates")
+    for _ in range(OPENED_MAX):
+        if seen.wake_at is None or seen.wake_at > claimed.claimed_at:
+            break
+        yield from _open_gates()
         rest = rest_of(claim, jobs)
         if rest.limit > 0:
             claimed = yield from _gather(seen, rest)
             jobs += yield from _admitted(seen, rest, claimed.jobs)
+        if jobs or rest.limit <= 0:  # Else who was let through may not exist, and another be next.
+            break
     moments = [at for at in (claimed.next_due_at, seen.wake_at) if at is not None]
     return Claimed(jobs, claimed.claimed_at, min(moments, default=None))
+
+
+def _open_gates() -> Steps[None]:
+    """A limit whose row nobody can reckon with fails no claim of those that have passed, or have none."""
+    try:
+        yield from soundly("open_gates")
+    except psycopg.DataError as error:
+        log.error("the limits could not be opened for those who wait, which is tried again: %s", error)
 
 
 def _admitted(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Claim]]:
@@ -58,7 +69,7 @@ def _admitted(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cla
     passed: list[Claim] = []
     while any_limited(jobs):
         rest = rest_of(claim, passed)
-        admitted, back, cancelled = yield from admit_steps(jobs, rest.limit if rest.at_once is None else rest.at_once)
+        admitted, back, cancelled = yield from admit(jobs, rest.limit if rest.at_once is None else rest.at_once)
         if cancelled:
             yield from end_cancelled(cancelled)
         passed += admitted
@@ -242,7 +253,7 @@ def _claim(
         yield from _read_lanes(seen)
     if ordered or strange:
         return Claimed([], now, None), True
-    jobs = yield from _read_claims(seen, columns)
+    jobs = yield from read_claims(seen, columns)
     wider = seen.adapt(limit, jobs, narrow=left_out is not None)
     seen.look(snapshot)
     for lane, due, id_ in zip(new or (), new_dues or (), new_ids or (), strict=True):
@@ -254,22 +265,6 @@ def _claim(
     learnt = bool(new) or [seen.first.get(lane) for lane in active] != positions
     later = min((due for due in firsts if due > now), default=None)
     return Claimed(jobs, now, later), wider or (learnt and any(due <= now for due in firsts))
-
-
-def _read_claims(seen: Seen, columns: list[Any]) -> Steps[list[Claim]]:
-    """The jobs that were taken. One that cannot be read ends: it would stand before all others again and again."""
-    try:
-        return claims_of(seen, columns)
-    except msgspec.MsgspecError:
-        jobs: list[Claim] = []
-        for nth, (token, id_) in enumerate(zip(*columns[:2], strict=True)):
-            try:
-                jobs += claims_of(seen, [column and column[nth : nth + 1] for column in columns])
-            except msgspec.MsgspecError as error:
-                log.error("job %s cannot be read and was ended: %s", id_, error)
-                yield from end_attempts([ending_unreadable(token, str(error))], "default")
-                yield from run("leave_line", ids=[id_])
-        return jobs
 
 
 def _nearest(seen: Seen, eligible: list[int]) -> tuple[list[int], int | None]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import ConfigError
 from penstock.domain.ids import check_id
@@ -29,6 +27,7 @@ from penstock.store.rows import (
     make_transition,
     make_waiting,
 )
+from penstock.store.unroutable import read_offer, read_status
 
 # Up to this many waiting jobs are looked at and put in order; the pending ones among more are met in the order of ids.
 WAITING_FEW = 10_000
@@ -223,9 +222,6 @@ def read_history(job_id: str) -> Steps[list[Transition]]:
 
 # Workers, types and the clock
 
-_names = msgspec.json.Decoder(tuple[str, ...] | None).decode
-_resources = msgspec.json.Decoder(Resources).decode
-
 
 def list_workers() -> Steps[list[p.WorkerInfo]]:
     rows = yield from run("list_workers", latest=WORKERS_LISTED)
@@ -233,23 +229,24 @@ def list_workers() -> Steps[list[p.WorkerInfo]]:
 
 
 def _worker(
-    session: int, id_: str, host: str, pid: int, version: str, status: p.WorkerStatus, slots: int, types: str,
+    session: int, id_: str, host: str, pid: int, version: str, status: str, slots: int, types: str,
     queues: str | None, capabilities: str, resources: str | None, started_at: int, heartbeat_at: int, silent: int,
     stale_after: int, jobs: int, health: str | None, failing: bool, unreached: bool, process: str | None,
     cpu: float, memory: int, gpu: float,
 ) -> p.WorkerInfo:  # fmt: skip
+    offer = read_offer(id_, types, queues, capabilities, resources)
     return p.WorkerInfo(
         session=session,
         id=id_,
         host=host,
         pid=pid,
         version=version,
-        status=status,
+        status=read_status(id_, status),
         slots=slots,
-        types=_names(types),
-        queues=_names(queues) if queues is not None else None,
-        capabilities=_names(capabilities) or (),
-        resources=_resources(resources) if resources is not None else None,
+        types=offer.types,
+        queues=offer.queues,
+        capabilities=offer.capabilities,
+        resources=offer.resources,
         started_at=started_at,
         heartbeat_at=heartbeat_at,
         silent=silent / MICROSECONDS,

@@ -6,8 +6,9 @@ from penstock.store.endings import AVOID_US
 from penstock.store.params import Claim, ClaimJobs
 from penstock.store.postgres.finish import end_cancelled
 from penstock.store.postgres.mend import soundly
-from penstock.store.postgres.seen import Seen, claims_of
+from penstock.store.postgres.seen import Seen
 from penstock.store.postgres.steps import Steps, run
+from penstock.store.postgres.taken import give_back, read_claims
 from penstock.store.turns import Share, shares_of
 
 LOOKED_AT_MAX = 50
@@ -28,7 +29,7 @@ def turn_steps(seen: Seen, claim: ClaimJobs, jobs: list[Claim]) -> Steps[list[Cl
             wanted = share.wanted((yield from _waiting(seen, share, lanes))) if more else {}
         back += share.settle(settled)
     if back:
-        returned = {token for token, _ in (yield from soundly("give_back", tokens=[job.token for job in back]))}
+        returned = yield from give_back(back)
         if len(returned) < len(back):
             yield from end_cancelled([job for job in back if job.token not in returned])
     return [job for job in settled if job is not None]
@@ -56,4 +57,4 @@ def _take(seen: Seen, session: int, lanes: list[int], wanted: dict[str, int]) ->
         counts=list(wanted.values()),
         fair=AVOID_US,
     )
-    return claims_of(seen, list(columns))
+    return (yield from read_claims(seen, list(columns)))

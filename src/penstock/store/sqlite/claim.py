@@ -9,7 +9,7 @@ from penstock.store.params import Claim, Claimed, ClaimJobs
 from penstock.store.sqlite.fit import lease_jobs
 from penstock.store.sqlite.gates import admit
 from penstock.store.sqlite.lines import leave_line
-from penstock.store.sqlite.mend import read_claims
+from penstock.store.sqlite.mend import read_claims, tell_odd_scheduled
 from penstock.store.sqlite.opening import open_gates
 from penstock.store.sqlite.turns import take_turns
 from penstock.store.sqlite.tx import Eligible, Tx
@@ -66,8 +66,8 @@ def _admitted(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim]) -> l
 
 def promote_due(tx: Tx) -> int | None:
     """Scheduled jobs whose moment has come become pending. Answers when the next one is due."""
-    tx.change("ready_due_jobs", now=tx.now, limit=PROMOTED_MAX)
-    tx.change("delete_due_jobs", now=tx.now, limit=PROMOTED_MAX)
+    moved = tx.change("ready_due_jobs", now=tx.now, limit=PROMOTED_MAX)
+    tell_odd_scheduled(tx.change("delete_due_jobs", now=tx.now, limit=PROMOTED_MAX) - moved)
     tx.wake = True
     following: int | None = tx.value("next_due")
     return following

@@ -9,7 +9,7 @@ from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.sqlite import gates
 from penstock.store.sqlite.claim import expire_overdue, promote_due
 from penstock.store.sqlite.finish import end_attempts
-from penstock.store.sqlite.mend import free_parked
+from penstock.store.sqlite.mend import mend_gates, mend_lanes
 from penstock.store.sqlite.tx import Tx, as_json, resource_text
 from penstock.store.sqlite.unroutable import end_waiting
 from penstock.store.sqlite.workflows import carry_out
@@ -80,7 +80,8 @@ def fail_unroutable(tx: Tx, fail: p.FailUnroutable) -> list[str]:
 def tend_gates(tx: Tx, tend: p.TendGates) -> None:
     check_term(tx, tend.term)
     if tend.mend:
-        free_parked(tx)
+        mend_gates(tx)
+        mend_lanes(tx)
     gates.tend_gates(tx)
 
 

@@ -27,16 +27,19 @@ def lease_jobs(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> bool:
     """Lease up to the limit, with tokens above this one. False when there was nothing."""
     if lanes.scarce:
         return _lease_what_fits(tx, claim, lanes, token)
-    if not _lease(tx, claim.session, lanes.all, claim.limit, token):
-        return False
-    tx.change("unready_leased_jobs", token=token)
-    return True
+    leased = _lease(tx, claim.session, lanes.all, claim.limit, token)
+    if leased:
+        mend.unready(tx, token, leased)
+    return leased > 0
 
 
 def _lease(tx: Tx, session: int, lanes: str, limit: int, token: int) -> int:
     behind = token < tx.now - TOKENS_BEHIND_US
     given = {"lanes": lanes, "limit": limit, "session": session, "now": tx.now, "fair": tx.now - AVOID_US}
-    return mend.lease(tx, _lease_statement(behind), given)
+    leased = mend.lease(tx, _lease_statement(behind), given)
+    if not leased and mend.unblock(tx, given):
+        leased = mend.lease(tx, _lease_statement(behind), given)
+    return leased
 
 
 @cache
@@ -60,7 +63,7 @@ def _lease_what_fits(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> b
         if refused:
             tx.change("delete_leases", rows=as_json([(row[0],) for row in refused]))
         if len(refused) < len(leased):
-            tx.change("unready_leased_jobs", token=token)
+            mend.unready(tx, token, len(leased) - len(refused))
         token, left = leased[-1][0], left - len(leased) + len(refused)
         if not refused:
             break

@@ -42,10 +42,7 @@ def read_gates(tx: Tx, names: Iterable[str], wanted: int = 0) -> dict[str, Seen]
 
 def _make_gates(tx: Tx, gates: Collection[Gate]) -> None:
     """Those that are not there yet."""
-    if tx.change("make_gates", gates=as_json(list(gates))):
-        rates = [gate.name for gate in gates if gate.period is not None]
-        if rates:
-            tx.change("forget_left_permits", names=as_json(rates))
+    tx.change("make_gates", gates=as_json(list(gates)))
 
 
 def _forget_old(tx: Tx, gate: Seen, limit: int) -> int:

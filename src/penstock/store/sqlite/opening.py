@@ -12,6 +12,7 @@ from typing import NamedTuple
 from penstock.store.gating import Seen
 from penstock.store.sqlite.gates import read_gates
 from penstock.store.sqlite.lines import first_in_line, line_up_parked
+from penstock.store.sqlite.mend import ready_parked
 from penstock.store.sqlite.tx import Tx, as_json
 
 OPENED_MAX = 200
@@ -66,7 +67,8 @@ def _let_through(tx: Tx, rooms: Mapping[int, int]) -> Counter[int]:
         opened += [seq for _, seq in found]
         for gate, count in Counter(gate for gate, _ in found).items():
             went[gate] = max(went[gate], min(count, room))
-    _move(tx, opened)
+    if not _move(tx, opened):
+        went.update(_let_through(tx, {gate: rooms[gate] for gate in went}))  # Some took a turn, and will not use it.
     turns = [(lane.gate, lane.tenant) for lane in lanes if lane.shared]
     if turns:
         tx.change("note_turns", turns=as_json(turns))
@@ -83,7 +85,10 @@ def _let_first_through(tx: Tx, gates: list[Seen]) -> None:
         _move(tx, tx.array("parked_firsts", rows=as_json([(gate.gate, firsts[gate.name]) for gate in gates])))
 
 
-def _move(tx: Tx, seqs: list[int]) -> None:
-    if seqs:
-        tx.change("ready_parked_jobs", seqs=as_json(seqs))
-        tx.change("unpark_jobs", seqs=as_json(seqs))
+def _move(tx: Tx, seqs: list[int]) -> bool:
+    """Whether all of them may be claimed now."""
+    if not seqs:
+        return True
+    moved = ready_parked(tx, seqs)
+    tx.change("unpark_jobs", seqs=as_json(seqs))
+    return moved

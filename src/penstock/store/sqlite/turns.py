@@ -7,6 +7,8 @@ from itertools import chain
 
 from penstock.store.endings import AVOID_US
 from penstock.store.params import Claim, ClaimJobs
+from penstock.store.sqlite import mend
+from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Eligible, Tx, as_json
 from penstock.store.turns import Share, shares_of
 
@@ -21,8 +23,7 @@ def take_turns(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim], rea
         given = {"lanes": as_json(lanes.alike[share.kind]), "priority": share.priority}
         wanted = share.wanted(_waiting(tx, share, given))
         while wanted:
-            _lease(tx, claim.session, wanted, given)
-            tx.change("unready_leased_jobs", token=token)
+            mend.unready(tx, token, _lease(tx, claim.session, wanted, given))
             found = read(tx, token)
             token = max((job.token for job in found), default=token)
             wanted = share.wanted(_waiting(tx, share, given)) if share.took(wanted, found) else {}
@@ -33,13 +34,14 @@ def take_turns(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim], rea
     return [job for job in settled if job is not None]
 
 
-def _lease(tx: Tx, session: int, wanted: dict[str, int], given: dict[str, object]) -> None:
-    """Tenants of which the same number is wanted together."""
+def _lease(tx: Tx, session: int, wanted: dict[str, int], given: dict[str, object]) -> int:
+    """Tenants of which the same number is wanted together. Answers how many were leased."""
+    leased = 0
     for jobs in set(wanted.values()):
         tenants = as_json([tenant for tenant, count in wanted.items() if count == jobs])
-        tx.change(
-            "lease_turns", tenants=tenants, jobs=jobs, session=session, now=tx.now, fair=tx.now - AVOID_US, **given
-        )
+        whose = {"tenants": tenants, "jobs": jobs, "session": session, "now": tx.now, "fair": tx.now - AVOID_US}
+        leased += mend.lease(tx, sql("lease_turns"), {**whose, **given})
+    return leased
 
 
 def _waiting(tx: Tx, share: Share, given: dict[str, object]) -> list[str]:

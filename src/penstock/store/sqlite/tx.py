@@ -44,7 +44,8 @@ class Lanes:
     or by the restore of a backup, and the cache is emptied. What is paused is known by a number of the same kind.
     A claim asks before it relies on the cache. New jobs are stored with a lane only where it has its stamp.
 
-    `turns` says which tenants were served last, `beats` which heartbeats of this process were committed.
+    `turns` says which tenants were served last, `beats` which heartbeats of this process were committed,
+    `unblocked_at` when it was last looked for what stands in the way of claims.
     """
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class Lanes:
         self._orders: int | None = None
         self._pauses = Pauses()
         self.turns = Turns()
+        self.unblocked_at = 0
         self.beats: dict[int, int] = {}
 
     def clear(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import apsw
 import msgspec
 
@@ -12,8 +14,10 @@ from penstock.store.rows import WORKERS_LISTED
 from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.finish import end_attempts
 from penstock.store.sqlite.gates import fix_limits
+from penstock.store.sqlite.mend import UNREADABLE
 from penstock.store.sqlite.statements import sql
-from penstock.store.sqlite.tx import Tx, as_json
+from penstock.store.sqlite.tx import Tx, as_json, fetch
+from penstock.store.unroutable import NOTHING, read_offer, read_status
 
 _workers = msgspec.json.Decoder(list[p.WorkerInfo]).decode
 
@@ -102,8 +106,16 @@ def _recover_session(tx: Tx, session: int, limit: int) -> list[str]:
 
 
 def list_workers(db: apsw.Connection, now: int) -> list[p.WorkerInfo]:
-    found = db.execute(sql("list_workers"), {"now": now, "latest": WORKERS_LISTED})
-    return _workers(found.get)
+    given = {"now": now, "latest": WORKERS_LISTED}
+    try:
+        return _workers(db.execute(sql("list_workers"), {**given, "unreadable": "[]"}).get)
+    except UNREADABLE:  # One row of them; of it is shown what can be, since its jobs may have to be taken back.
+        unreadable = [session for session, *row in fetch(db, sql("read_offers"), {}) if not _is_readable(*row)]
+        return _workers(db.execute(sql("list_workers"), {**given, "unreadable": as_json(unreadable)}).get)
+
+
+def _is_readable(id_: str, status: str, *offer: Any) -> bool:
+    return read_offer(id_, *offer) is not NOTHING and read_status(id_, status) == status
 
 
 def _us(seconds: float) -> int:

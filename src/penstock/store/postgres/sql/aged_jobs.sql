@@ -1,13 +1,13 @@
 -- The oldest of each lane that have waited for so long that they have earned a higher priority.
 SELECT
     lane.type, lane.queue, lane.capability, lane.resources, lane.lane, row.due_at, row.id::text,
-    least(%(top)s::bigint, (moment.us - row.due_at) / %(ageing)s::bigint)::integer
+    least(%(top)s::bigint, (moment.us - greatest(row.due_at, 0)) / %(ageing)s::bigint)::integer
 FROM penstock.lane
 CROSS JOIN (SELECT penstock.moment(%(now)s::bigint) AS us) AS moment
 CROSS JOIN LATERAL (
     SELECT due_at, id FROM penstock.waiting
     WHERE waiting.lane = lane.lane
-        AND waiting.due_at <= moment.us - %(ageing)s::bigint * greatest(1, lane.priority + 1)
+        AND waiting.due_at <= moment.us - %(ageing)s::bigint * greatest(1, least(lane.priority, %(top)s::bigint) + 1)
     ORDER BY due_at, id
     LIMIT %(limit)s::bigint
 ) AS row

@@ -146,8 +146,10 @@ picked AS MATERIALIZED (
 gone AS (DELETE FROM penstock.waiting WHERE ctid = ANY (ARRAY (SELECT at FROM picked))),
 taken AS MATERIALIZED (
     SELECT
-        nextval('penstock.token') AS token, row.id, row.lane, row.due_at, job.attempt + 1 AS attempt, job.crashes,
-        job.payload, job.policy, job.created_at, job.org, job.workspace, job.tags, job.parent, job.gates
+        nextval('penstock.token') AS token, row.id, row.lane, row.due_at,
+        -- Not beyond what the column can hold, whatever somebody has written there; nothing where there is no job.
+        job.attempt + (job.attempt < 2147483647)::integer AS attempt, job.crashes, job.payload, job.policy,
+        job.created_at, job.org, job.workspace, job.tags, job.parent, job.gates
     FROM (
         SELECT picked.lane, picked.due_at, picked.id
         FROM picked

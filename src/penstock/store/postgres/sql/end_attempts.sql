@@ -33,7 +33,7 @@ changed AS (
     UPDATE penstock.job
     SET
         attempt = row.attempt - CASE WHEN row.ends THEN 0 ELSE row.give_back END,
-        crashes = job.crashes + row.crash,
+        crashes = least(job.crashes, 2147483646) + row.crash,
         due_at = CASE WHEN row.ends THEN job.due_at ELSE moment.us + row.delay END,
         error = coalesce(row.error, job.error)
     FROM row CROSS JOIN moment

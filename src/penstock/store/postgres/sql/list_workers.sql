@@ -3,7 +3,7 @@ SELECT
     worker.session, worker.id, worker.host, worker.pid, worker.version,
     CASE WHEN worker.failing AND worker.status = 'active' THEN 'inactive' ELSE worker.status END, worker.slots, worker.types, worker.queues,
     worker.capabilities, worker.resources, worker.started_at, worker.heartbeat_at,
-    penstock.moment(%(now)s::bigint) - worker.heartbeat_at, worker.stale_after, coalesce(held.jobs, 0),
+    penstock.moment(%(now)s::bigint) - greatest(worker.heartbeat_at, 0), worker.stale_after, coalesce(held.jobs, 0),
     worker.health, worker.failing, worker.unreached, worker.process,
     coalesce(used.cpu, 0), coalesce(used.memory, 0), coalesce(used.gpu, 0)
 FROM penstock.worker

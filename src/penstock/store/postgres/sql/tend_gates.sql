@@ -4,7 +4,7 @@ WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 leaked AS (DELETE FROM penstock.hold WHERE NOT EXISTS (SELECT 1 FROM penstock.lease WHERE lease.token = hold.token)),
 stuck AS MATERIALIZED (
     SELECT gate.gate FROM penstock.gate CROSS JOIN moment
-    WHERE gate.wake_at > moment.us + gate.period
+    WHERE gate.wake_at > moment.us + least(gate.period, 1000000000000000000)
         OR (
             gate.wake_at IS NULL
             AND EXISTS (SELECT 1 FROM penstock.parked WHERE parked.gate = gate.gate)

@@ -9,12 +9,12 @@ WITH RECURSIVE level (lane, priority) AS (
     FROM level
     WHERE priority IS NOT NULL
 )
-SELECT job.lane, job.priority, job.due_at, job.seq, min(:top, (:now - job.due_at) / :ageing)
+SELECT job.lane, job.priority, job.due_at, job.seq, min(:top, (:now - max(job.due_at, 0)) / :ageing)
 FROM level
 CROSS JOIN penstock_job AS job ON job.seq IN (
     SELECT ready.seq FROM penstock_ready AS ready
     WHERE ready.lane = level.lane AND ready.priority = level.priority
-        AND ready.due_at <= :now - :ageing * max(1, level.priority + 1)
+        AND ready.due_at <= :now - :ageing * max(1, min(level.priority, :top) + 1)
     ORDER BY ready.due_at, ready.seq
     LIMIT :limit
 )

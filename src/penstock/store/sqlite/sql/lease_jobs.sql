@@ -2,7 +2,7 @@
 -- share is read, and more of those that have all of their share among the first. A job whose last attempt failed here is
 -- left to others for a while. {column} and {token} are filled in by fit.py.
 WITH head (lane) AS MATERIALIZED (
-    SELECT job.lane
+    SELECT lane.value
     FROM json_each(:lanes) AS lane
     CROSS JOIN penstock_job AS job ON job.seq = (
         SELECT ready.seq FROM penstock_ready AS ready WHERE ready.lane = lane.value
@@ -14,7 +14,7 @@ WITH head (lane) AS MATERIALIZED (
 ),
 share (jobs) AS MATERIALIZED (SELECT min(:limit, max(4, 2 * :limit / max(1, count(*)))) FROM head),
 near (lane, priority, due_at, seq, attempt) AS MATERIALIZED (
-    SELECT job.lane, job.priority, job.due_at, job.seq, job.attempt
+    SELECT head.lane, job.priority, job.due_at, job.seq, job.attempt
     FROM head
     CROSS JOIN penstock_job AS job ON job.seq IN (
         SELECT ready.seq FROM penstock_ready AS ready WHERE ready.lane = head.lane
@@ -46,4 +46,4 @@ picked (priority, due_at, seq, attempt) AS (
     LIMIT :limit
 )
 INSERT INTO penstock_lease ({column} seq, attempt, session, claimed_at)
-SELECT {token} seq, attempt + 1, :session, :now FROM picked
+SELECT {token} seq, min(attempt + 1, 2147483647), :session, :now FROM picked

@@ -12,4 +12,4 @@ WITH first (seq, attempt, tenant, nth) AS (
     )
 )
 INSERT INTO penstock_lease (seq, attempt, session, claimed_at)
-SELECT seq, attempt + 1, :session, :now FROM first WHERE nth <= :jobs ORDER BY tenant, nth
+SELECT seq, min(attempt + 1, 2147483647), :session, :now FROM first WHERE nth <= :jobs ORDER BY tenant, nth

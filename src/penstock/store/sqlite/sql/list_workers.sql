@@ -1,7 +1,15 @@
+-- Of `unreadable` ones is shown what can be: they take nothing.
 SELECT json_group_array(
     json_object(
-        'session', worker.session, 'id', id, 'host', host, 'pid', pid, 'version', version, 'status', iif(failing AND status = 'active', 'inactive', status), 'slots', slots,
-        'types', json(types), 'queues', json(queues), 'capabilities', json(capabilities), 'resources', json(resources),
+        'session', worker.session, 'id', id, 'host', host, 'pid', pid, 'version', version, 'status',
+        iif(
+            (failing AND status = 'active')
+            OR (unreadable.session AND status NOT IN ('active', 'draining', 'inactive', 'lost')), 'inactive', status
+        ),
+        'slots', slots,
+        'types', json(iif(unreadable.session, '[]', types)), 'queues', json(iif(unreadable.session, NULL, queues)),
+        'capabilities', json(iif(unreadable.session, '[]', capabilities)),
+        'resources', json(iif(unreadable.session, NULL, resources)),
         'started_at', started_at, 'heartbeat_at', heartbeat_at,
         'silent', (:now - heartbeat_at) / 1e6, 'stale_after', stale_after / 1e6, 'jobs', coalesce(held.jobs, 0),
         'health', health, 'failing', json(iif(failing, 'true', 'false')),
@@ -13,6 +21,7 @@ SELECT json_group_array(
     ORDER BY worker.session DESC
 )
 FROM penstock_worker AS worker
+LEFT JOIN (SELECT value AS session FROM json_each(:unreadable)) AS unreadable ON unreadable.session = worker.session
 LEFT JOIN (SELECT session, count(*) AS jobs FROM penstock_lease GROUP BY session) AS held
     ON held.session = worker.session
 LEFT JOIN (
@@ -21,7 +30,7 @@ LEFT JOIN (
         sum(lane.resources ->> 'gpu') AS gpu
     FROM penstock_lease AS lease
     JOIN penstock_job AS job ON job.seq = lease.seq
-    JOIN penstock_lane AS lane ON lane.lane = job.lane AND lane.resources <> ''
+    JOIN penstock_lane AS lane ON lane.lane = job.lane AND json_valid(lane.resources)
     WHERE lease.session IN (SELECT session FROM penstock_worker WHERE resources IS NOT NULL)
     GROUP BY lease.session
 ) AS used

@@ -11,7 +11,7 @@ SELECT
     -- Found by what the policy says: the row is kept by moment, and is another one's if the job was returned since.
     (
         SELECT ttl.expires_at FROM penstock_ttl AS ttl
-        WHERE ttl.expires_at = job.due_at + CAST((job.policy ->> 'l') * 1e6 AS INTEGER) AND ttl.id = job.id
+        WHERE ttl.expires_at = job.due_at + CAST(iif(json_valid(job.policy), job.policy ->> 'l', NULL) * 1e6 AS INTEGER) AND ttl.id = job.id
             AND ttl.due_at = job.due_at AND job.attempt = 0
     )
 FROM penstock_job AS job

@@ -2,7 +2,7 @@
 UPDATE penstock_job
 SET
     attempt = back.attempt,
-    crashes = penstock_job.crashes + back.crash,
+    crashes = min(penstock_job.crashes + back.crash, 2147483647),
     due_at = back.due_at,
     error = coalesce(back.error, penstock_job.error),
     avoid = back.avoid

@@ -1,3 +1,3 @@
 -- What the workers take that claim: not draining, answering their probes, and heard of in time.
-SELECT types, queues, capabilities, resources FROM penstock_worker
+SELECT id, types, queues, capabilities, resources FROM penstock_worker
 WHERE status = 'active' AND NOT failing AND :now - heartbeat_at <= stale_after

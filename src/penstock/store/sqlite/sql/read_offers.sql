@@ -1,0 +1,1 @@
+SELECT session, id, status, types, queues, capabilities, resources FROM penstock_worker
