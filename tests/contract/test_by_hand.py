@@ -118,6 +118,7 @@ DAMAGE = {
     "jobless": "DELETE FROM penstock.job WHERE KEY IN (SELECT KEY FROM penstock.parked)",
     "several": "INSERT INTO penstock.lease (token, KEY, attempt, session, claimed_at) "
     "SELECT 1000000, KEY, 1, 1, 0 FROM penstock.parked",
+    "unreadable": "UPDATE penstock.worker SET queues = 'garbage'",
     "laneless": "DELETE FROM penstock.lane",
     "displaced": "UPDATE penstock.parked SET due_at = due_at + 1",
     "gateless": "DELETE FROM penstock.gate",
@@ -133,5 +134,6 @@ def test_the_doctor_names_everything_that_must_hold_and_does_not(
     assert faults(world) == []
     hand(DAMAGE[fault])
     found = faults(world)
-    words = FAULTS[fault].words.format(places="lease and parked" if fault == "several" else "parked")
+    places = {"several": "lease and parked", "unreadable": "worker"}.get(fault, "parked")
+    words = FAULTS[fault].words.format(places=places)
     assert [one.level for one in found if words in one.message] == [FAULTS[fault].level]

@@ -38,7 +38,11 @@ class StartTimeout:
     async def has_cause(self) -> bool:
         try:
             claimed = await self._store.list_jobs(ListJobs(states=frozenset({State.CLAIMED}), limit=LOOKED_AT))
-        except (NotAStore, msgspec.MsgspecError):  # One of them cannot be read, which whoever leads need not do.
+        except (
+            NotAStore,
+            msgspec.MsgspecError,
+            ValueError,
+        ):  # One of them cannot be read, which whoever leads need not do.
             return True
         if not claimed:
             return False

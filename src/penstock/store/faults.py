@@ -38,6 +38,11 @@ FAULTS = {
     "jobless": Fault("in {places} without a job"),
     "several": Fault("a job in {places}"),
     "laneless": Fault("a job in a lane that does not exist, which nobody can read or run"),
+    "unreadable": Fault(
+        "in {places} something that cannot be read", "error",
+        "somebody has changed the tables by hand, or this is a defect: a worker whose row this is takes nothing until "
+        "it is started again, and nobody takes the jobs of such a lane until its resources are as they were",
+    ),
     "displaced": Fault("waiting at another place than its job"),
     "gateless": Fault(
         "a job parked before a limit whose row is gone", "warning",

@@ -35,8 +35,16 @@ wrong AS (
     SELECT 'number ' || pointed.seq, pointed.places, 'jobless'
     FROM pointed
     WHERE NOT EXISTS (SELECT 1 FROM penstock_job AS job WHERE job.seq = pointed.seq)
+    UNION ALL
+    SELECT id, 'worker', 'unreadable' FROM penstock_worker
+    WHERE NOT (
+        json_valid(types) AND json_valid(capabilities) AND json_valid(coalesce(queues, '[]'))
+        AND json_valid(coalesce(resources, '{}'))
+    )
+    UNION ALL
+    SELECT type, 'lane', 'unreadable' FROM penstock_lane WHERE resources <> '' AND NOT json_valid(resources)
 )
-SELECT fault, CASE WHEN fault IN ('jobless', 'several') THEN places END, count(*), min(id)
+SELECT fault, CASE WHEN fault IN ('jobless', 'several', 'unreadable') THEN places END, count(*), min(id)
 FROM wrong
 WHERE fault IS NOT NULL
 GROUP BY 1, 2
