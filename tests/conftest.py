@@ -6,8 +6,13 @@ import gc
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.long"]
+
+# How long a machine takes to draw examples says nothing about what is tested.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 _not_run: list[str] = []
 

@@ -64,7 +64,8 @@ class Interrupts:
 
     def __init__(self, kind: type[Interrupted] = Interrupted) -> None:
         self._kind = kind
-        self.came_out: Exception | None = None
+        self.came_out: type[Exception] | None = None
+        """Not the exception itself: who keeps that keeps the transaction of a block that was left by it."""
         self._armed = False
         self._trace: Callable[[FrameType, str, object], Any] | None = None
         self.raised = 0
@@ -107,7 +108,7 @@ class Interrupts:
         try:
             work()
         except Exception as error:
-            self.came_out = error
+            self.came_out = type(error)
             if not self.raised:
                 raise
         finally:
@@ -262,7 +263,7 @@ def walk(
         if kept is None:
             program.look(returned)
         elif not returned:
-            assert type(interrupts.came_out) is kept, f"moment {int(moment)}: {interrupts.came_out!r} came out"
+            assert interrupts.came_out is kept, f"moment {int(moment)}: {interrupts.came_out} came out"
         if returned:
             return interrupted
         interrupted += 1
