@@ -25,9 +25,7 @@ Admitted = tuple[list[Claim], bool, list[Claim]]
 
 
 def read_claims(seen: Seen, columns: list[Any]) -> Steps[list[Claim]]:
-    if (
-        columns[5] and None in columns[5]
-    ):  # There is no such job. It may have been let through a gate, where others wait.
+    if columns[5] and None in columns[5]:  # There is no such job. Others may wait at a gate that let it through.
         yield from run("tend_gates")
         seen.wake_at = yield from value("next_wake")
     try:
