@@ -13,6 +13,7 @@ from penstock import App, Context, State
 from penstock.store.params import GiveBackJobs, HeartbeatWorker, Signals, StartJobs
 from penstock.worker import doubt, watchdog
 from penstock.worker.doubt import Doubt
+from penstock.worker.reporter import Reporter
 from tests.worker.running import PATIENCE_SECONDS, burst
 
 NEVER = 1e9
@@ -23,7 +24,7 @@ def test_a_job_that_was_given_away_before_its_first_step_does_not_begin(
 ) -> None:
     """Two begin at once, the first blocks the loop, and the second is next on it when it is given to others."""
     monkeypatch.setattr(watchdog, "LATE_SECONDS", NEVER)  # Nothing is told of starts before it is given away.
-    blocks, told = threading.Event(), threading.Event()
+    blocks, asked, told = threading.Event(), threading.Event(), threading.Event()
     ran: list[tuple[str, int]] = []
 
     @app.job
@@ -42,16 +43,20 @@ def test_a_job_that_was_given_away_before_its_first_step_does_not_begin(
         app.store.give_back_jobs(GiveBackJobs(0.0)).wait()
         monkeypatch.setattr(watchdog, "LATE_SECONDS", 0.0)
 
-    start_jobs = app.store.start_jobs
+    start_jobs, mark_started_meanwhile = app.store.start_jobs, Reporter.mark_started_meanwhile
 
-    def telling(params: StartJobs) -> Any:
-        call = start_jobs(params)
-        if blocks.is_set() and not told.is_set():
-            call.wait()
+    def asking(params: StartJobs) -> Any:
+        if blocks.is_set():
+            asked.set()
+        return start_jobs(params)
+
+    def telling(reporter: Reporter) -> None:
+        mark_started_meanwhile(reporter)
+        if asked.is_set():  # And the answer has been taken to heart.
             told.set()
-        return call
 
-    monkeypatch.setattr(app.store, "start_jobs", telling)
+    monkeypatch.setattr(app.store, "start_jobs", asking)
+    monkeypatch.setattr(Reporter, "mark_started_meanwhile", telling)
     other = threading.Thread(target=give_away)
     other.start()
     burst(app, concurrency=2)
