@@ -15,7 +15,7 @@ from penstock.domain.errors import CommitUncertain, StoreForked, StoreGone
 from penstock.store.sqlite import connection, errors
 from penstock.store.sqlite.doorbell import RING_SECONDS_MIN, Bells
 from penstock.store.sqlite.errors import translate
-from penstock.store.sqlite.identity import file_identity
+from penstock.store.sqlite.identity import Folder, file_identity
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.turn import Turn
 from penstock.store.sqlite.tx import Lanes, Tx
@@ -51,6 +51,9 @@ class OpenFile:
         self._identity = file_identity(self._file)
         index = log.removesuffix(b"wal") + b"shm"
         self._beside = [("its log", log, file_identity(log)), ("the index of its log", index, file_identity(index))]
+        folder = os.path.dirname(os.path.abspath(self._file))
+        self._folder = Folder(folder)
+        self._one_folder = os.path.realpath(folder) == os.path.dirname(log)
         self._inherited: list[apsw.Connection] = [self.db, self.reader]
 
     def check_process(self) -> None:
@@ -68,6 +71,9 @@ class OpenFile:
 
     def check_file(self) -> None:
         """Refuse to go on with a file that is no longer the one that was opened, nor its log and the index of that."""
+        stamp = self._folder.stamp() if self._one_folder else None
+        if self._folder.is_trusted(stamp):
+            return
         if file_identity(self._file) != self._identity:
             raise StoreGone(
                 f"{self.path}: the file was deleted or replaced while it was open; put it back, or restart this process"
@@ -75,6 +81,7 @@ class OpenFile:
         for what, path, identity in self._beside:  # They stay for as long as anybody uses the store.
             if file_identity(path) != identity:
                 raise errors.beside_gone(self.path, what, os.fsdecode(path), "while the store was open")
+        self._folder.trust(stamp)
 
     def connect(self) -> apsw.Connection:
         """One more connection, for a listener or for the caller's own transaction."""

@@ -2,17 +2,27 @@
 
 Since Linux 6.13 a file whose times were asked for gets new and finer ones with its next write, and then syncing it
 costs a commit of the file system's journal: asking for the log by stat() made every commit a fifth dearer. statx() can
-leave the times alone.
+leave the times alone. And a file can only be taken away or replaced by changing its folder, which is one look for all.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
 Identity = tuple[object, object]
+Stamp = tuple[int, ...]
+
+TRUST_SECONDS = 1.0
+"""For so long at most a folder's word is enough. Over a mounted file, and on a file system that does not tell, it says
+nothing.
+"""
+TICK_NS = 20_000_000
+WHOLE_TICK_NS = 2_000_000_000
+SECOND_NS = 1_000_000_000
 
 _AT_FDCWD = -100
 _STATX_INO = 0x100
@@ -44,3 +54,31 @@ def file_identity(path: bytes) -> Identity | None:
     except FileNotFoundError:
         return None
     return found.st_ino, found.st_dev
+
+
+class Folder:
+    """Whether the files of one folder may have been taken away or replaced since somebody looked at each of them."""
+
+    def __init__(self, path: bytes) -> None:
+        self._path = path
+        self._trusted: Stamp | None = None
+        self._until = 0.0
+
+    def stamp(self) -> Stamp | None:
+        """Taken before looking at the files. None, if a change that comes right after it could bear the same time."""
+        now = time.time_ns()
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        changed = found.st_ctime_ns  # Nobody can set this one.
+        tick = TICK_NS if changed % SECOND_NS else WHOLE_TICK_NS
+        return (found.st_ino, found.st_dev, changed, found.st_mtime_ns) if now - changed > tick else None
+
+    def trust(self, stamp: Stamp | None) -> None:
+        """All files were as they should be, after this stamp was taken."""
+        self._until = time.monotonic() + TRUST_SECONDS
+        self._trusted = stamp
+
+    def is_trusted(self, stamp: Stamp | None) -> bool:
+        return stamp is not None and stamp == self._trusted and time.monotonic() < self._until
