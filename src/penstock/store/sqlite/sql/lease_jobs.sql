@@ -46,4 +46,4 @@ picked (priority, due_at, seq, attempt) AS (
     LIMIT :limit
 )
 INSERT INTO penstock_lease ({column} seq, attempt, session, claimed_at)
-SELECT {token} seq, min(attempt + 1, 2147483647), :session, :now FROM picked
+SELECT {token} seq, attempt + (attempt < 2147483647), :session, :now FROM picked
