@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -10,11 +9,7 @@ import pytest
 
 from tests.contract.engines import Engine
 
-pytestmark = pytest.mark.turns
-
 LIMIT_SECONDS = 300
-# Every moment of every call instead of some: minutes, not seconds.
-EVERY = bool(os.environ.get("PENSTOCK_EVERY_INTERRUPT"))
 
 TASKS = {
     "one signal": ["enqueue:walk:20", "many:walk:8", "transaction:walk:20", "read:walk:8"],
@@ -34,15 +29,49 @@ TASKS = {
 }
 
 
-@pytest.mark.parametrize("tasks", TASKS.values(), ids=TASKS)
-def test_an_interrupted_call_harms_nobody(engine: Engine, address: str, tasks: list[str]) -> None:
-    if EVERY:
-        tasks = [f"{task.rpartition(':')[0]}:0" if "walk" in task or "again" in task else task for task in tasks]
+EVERY = [
+    f"{task.rpartition(':')[0]}:0"
+    for name in ("one signal", "one signal, operating", "several signals")
+    for task in TASKS[name]
+]
+UNGUARDED = {
+    "take": "enqueue:walk:0",
+    "give": "enqueue:walk:0",
+    "whole": "transaction:walk:0",
+}
+
+
+def interrupt(engine: Engine, address: str, tasks: list[str]) -> subprocess.CompletedProcess[str]:
     # With so few connections a place in the pool that is lost is soon missed.
     command = [sys.executable, "-m", "tests.e2e.interrupted", f"{address}{engine.narrow and '&pool=4'}", *tasks]
-    limit = None if EVERY else LIMIT_SECONDS
-    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+
+
+def check(engine: Engine, address: str, tasks: list[str]) -> None:
+    done = interrupt(engine, address, tasks)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     interrupted = {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines()}
     assert list(interrupted) == [task for task in tasks if task != "follow"]
     assert all(interrupted.values()), f"nothing was interrupted: {interrupted}"
+
+
+@pytest.mark.turns
+@pytest.mark.parametrize("tasks", TASKS.values(), ids=TASKS)
+def test_an_interrupted_call_harms_nobody(engine: Engine, address: str, tasks: list[str]) -> None:
+    check(engine, address, tasks)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("task", EVERY)
+@pytest.mark.parametrize("follow", [(), ("follow",)], ids=["alone", "beside another thread"])
+def test_a_call_that_is_interrupted_at_every_moment_harms_nobody(
+    engine: Engine, address: str, task: str, follow: tuple[str, ...]
+) -> None:
+    check(engine, address, [*follow, task])
+
+
+@pytest.mark.turns
+@pytest.mark.parametrize("safeguard", UNGUARDED)
+def test_without_a_safeguard_an_interrupt_does_harm(engine: Engine, address: str, safeguard: str) -> None:
+    done = interrupt(engine, address, [f"without:{safeguard}", UNGUARDED[safeguard]])
+    assert done.returncode != 0, f"nobody notices that {safeguard}() is gone: {done.stdout}"

@@ -16,10 +16,12 @@ from tests.nets.ablations import SAFEGUARDS, Safeguard, noticed
 from tests.nets.draw import ALWAYS, draw, seed
 from tests.nets.holding import Hold, Path
 from tests.nets.interleavings import Net
-from tests.nets.many import run_pair
+from tests.nets.many import PAIRS, run_pair
 
 DRAWN = 8
 HOLDS_MAX = 8
+HOLDS_EACH = 5
+PARTS = 50
 SEED = seed()
 
 
@@ -43,6 +45,14 @@ def test_what_was_a_defect_once_stays_mended(net: Net, pair: tuple[str, str]) ->
 @pytest.mark.parametrize("place", range(DRAWN))
 def test_everything_holds_after_two_operations_at_once(net: Net, place: int) -> None:
     check(net, draw(SEED, DRAWN)[place], HOLDS_MAX)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(PARTS))
+def test_everything_holds_after_any_two_operations_at_once(net: Net, part: int) -> None:
+    """All pairs, each held at some of its places; `make interleave` holds them at all."""
+    for pair in draw(0, len(PAIRS))[part::PARTS]:
+        check(net, pair, HOLDS_EACH)
 
 
 @pytest.mark.turns

@@ -10,11 +10,13 @@ import types
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from penstock.domain.errors import StoreGone
-from penstock.store.sqlite import file as file_module, identity
+from penstock.store.sqlite import connection, file as file_module, identity
 from penstock.store.sqlite.identity import (
     SECOND_NS,
     TICK_NS,
@@ -210,3 +212,46 @@ def _counting(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
     monkeypatch.setattr(file_module, "file_identity", file_identity_and_note)
     return asked
+
+
+# While it is being opened
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("opened", [1, 2])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_store_that_is_changed_while_it_is_opened_is_not_used(
+    file: Path, end: str, opened: int, change: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the moment at which SQLite opens a file and the one at which it is remembered which one that was."""
+    with closing(SqliteStore(str(file))) as store:
+        enqueue(store)
+        connect = connection.connect
+        connections = 0
+
+        def connect_and_change(*args: Any) -> apsw.Connection:
+            nonlocal connections
+            db = connect(*args)
+            connections += 1
+            if connections == opened:
+                change(file.with_name(file.name + end))
+            return db
+
+        monkeypatch.setattr(connection, "connect", connect_and_change)
+        with closing(SqliteStore(str(file))) as late, pytest.raises(StoreGone):
+            enqueue(late)
+
+
+def test_a_connection_to_another_file_is_not_used(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(SqliteStore(str(file))) as store:
+        enqueue(store)
+        connect = connection.connect
+
+        def connect_and_swap(*args: Any) -> apsw.Connection:
+            db = connect(*args)
+            swap_folder(file)
+            return db
+
+        monkeypatch.setattr(connection, "connect", connect_and_swap)
+        with pytest.raises(StoreGone, match="while it was being opened"):
+            store.transaction().__enter__()

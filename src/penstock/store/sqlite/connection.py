@@ -65,6 +65,13 @@ def connect(path: str, synchronous: Synchronous = "full", vfs: str | None = None
     return db
 
 
+def has_moved(db: apsw.Connection) -> bool:
+    """Whether the file that this connection has open is not the one at its path."""
+    moved = ctypes.c_int(0)
+    db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(moved))
+    return bool(moved.value)
+
+
 def _enter_wal(db: apsw.Connection) -> Any:
     """Of several that switch a new file at once, SQLite refuses all but one without asking the busy handler."""
     wait, tries = _LockWait(), count()

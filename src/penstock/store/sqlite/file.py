@@ -15,7 +15,7 @@ from penstock.domain.errors import CommitUncertain, StoreForked, StoreGone
 from penstock.store.sqlite import connection, errors
 from penstock.store.sqlite.doorbell import RING_SECONDS_MIN, Bells
 from penstock.store.sqlite.errors import translate
-from penstock.store.sqlite.identity import Folder, file_identity
+from penstock.store.sqlite.identity import Folder, file_identity, is_open
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.turn import Turn
 from penstock.store.sqlite.tx import Lanes, Tx
@@ -36,7 +36,13 @@ class OpenFile:
         self.pid = os.getpid()
         self._connect: Callable[[], apsw.Connection] = lambda: connection.connect(path, synchronous, vfs)
         self.db = self._connect()
+        self._check_opened(self.db)
         connection.migrate(self.db, path)
+        self._file, log = os.fsencode(path), os.fsencode(self.db.filename_wal)
+        self._identity = file_identity(self._file)
+        index = log.removesuffix(b"wal") + b"shm"
+        self._beside = [("its log", log, file_identity(log)), ("the index of its log", index, file_identity(index))]
+        self._check_beside_opened()
         self.reader = self._connect()
         self.reader_lock = threading.Lock()
         self.gate = threading.Lock()
@@ -47,14 +53,25 @@ class OpenFile:
         self._bells = Bells()
         self._ports: list[int] = []
         self._ports_at = 0
-        self._file, log = os.fsencode(path), os.fsencode(self.db.filename_wal)
-        self._identity = file_identity(self._file)
-        index = log.removesuffix(b"wal") + b"shm"
-        self._beside = [("its log", log, file_identity(log)), ("the index of its log", index, file_identity(index))]
         folder = os.path.dirname(os.path.abspath(self._file))
         self._folder = Folder(folder)
         self._one_folder = os.path.realpath(folder) == os.path.dirname(log)
         self._inherited: list[apsw.Connection] = [self.db, self.reader]
+        self._check_opened(self.db, self.reader)
+        self.check_file()
+
+    def _check_beside_opened(self) -> None:
+        for what, path, identity in self._beside:
+            if not is_open(identity):
+                raise errors.beside_gone(self.path, what, os.fsdecode(path), "while the store was being opened")
+
+    def _check_opened(self, *dbs: apsw.Connection) -> None:
+        """What is at the path by now may be another file than the one that was opened, which nobody would see again."""
+        if any(map(connection.has_moved, dbs)):
+            raise StoreGone(
+                f"{self.path}: the file was deleted or replaced while it was being opened; begin again, when whoever "
+                "replaces it has done so"
+            )
 
     def check_process(self) -> None:
         """Refuse to go on in a process that did not open the file."""
@@ -89,6 +106,7 @@ class OpenFile:
         db = self._connect()
         try:
             self._inherited.append(db)
+            self._check_opened(db)
             return db
         except BaseException:
             self._inherited.remove(db)  # Interrupted: nobody will give it back.

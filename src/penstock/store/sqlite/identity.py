@@ -20,6 +20,7 @@ TRUST_SECONDS = 1.0
 """For so long at most a folder's word is enough. Over a mounted file, and on a file system that does not tell, it says
 nothing.
 """
+OPEN_FILES = b"/proc/self/fd"
 TICK_NS = 20_000_000
 WHOLE_TICK_NS = 2_000_000_000
 SECOND_NS = 1_000_000_000
@@ -28,6 +29,10 @@ _AT_FDCWD = -100
 _STATX_INO = 0x100
 _INODE, _DEVICE = slice(32, 40), slice(136, 144)
 _Buffer = ctypes.c_char * 256
+
+
+_NOT_THERE = (FileNotFoundError, NotADirectoryError, PermissionError)
+"""Not any error of the system: a signal's handler may raise one too."""
 
 
 def _find_statx() -> Callable[..., int] | None:
@@ -56,6 +61,16 @@ def file_identity(path: bytes) -> Identity | None:
     return found.st_ino, found.st_dev
 
 
+def is_open(identity: Identity | None) -> bool:
+    """Whether this process has that file open. Where nobody can tell, it has."""
+    try:
+        numbers = os.listdir(OPEN_FILES)
+    except _NOT_THERE:
+        return True
+    found = (file_identity(os.path.join(OPEN_FILES, number)) for number in numbers)
+    return identity is not None and identity in found
+
+
 class Folder:
     """Whether the files of one folder may have been taken away or replaced since somebody looked at each of them."""
 
@@ -69,7 +84,7 @@ class Folder:
         now = time.time_ns()
         try:
             found = os.stat(self._path)
-        except OSError:
+        except _NOT_THERE:
             return None
         changed = found.st_ctime_ns  # Nobody can set this one.
         tick = TICK_NS if changed % SECOND_NS else WHOLE_TICK_NS
