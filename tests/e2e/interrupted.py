@@ -392,22 +392,17 @@ def do(program: Program, call: str, how: str, steps: int) -> int:
 
 
 def taken(held: list[Any], get: Callable[..., Any], *arguments: Any) -> Any:
-    """As take() would be if nobody thought of interrupts; so are the next two."""
+    """As take() would be if nobody thought of interrupts; so is the next one."""
     got = get(*arguments)
     held.append(got)
     return got
-
-
-def given(held: list[Any], put: Callable[..., Any]) -> None:
-    put(held[-1])
-    held.pop()
 
 
 def unclean(work: Callable[..., Any], clean: Callable[..., object], *arguments: Any) -> Any:
     return work(*arguments)
 
 
-UNGUARDED = {"take": taken, "give": given, "whole": unclean}
+UNGUARDED = {"take": taken, "whole": unclean}
 
 
 def leave_unguarded(name: str) -> None:

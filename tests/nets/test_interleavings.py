@@ -21,7 +21,7 @@ from tests.nets.many import PAIRS, run_pair
 DRAWN = 8
 HOLDS_MAX = 8
 HOLDS_EACH = 5
-PARTS = 50
+PARTS = 100
 SEED = seed()
 
 
