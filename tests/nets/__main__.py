@@ -1,4 +1,6 @@
-"""python -m tests.nets interleavings: pairs of operations on one PostgreSQL, the first held in its midst."""
+"""python -m tests.nets: pairs of operations on one store, the first held in its midst, on PostgreSQL (interleavings) or
+by two processes on a file (writes); and operations during which power is cut (power).
+"""
 
 from __future__ import annotations
 
@@ -7,104 +9,131 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from tests.nets.ablations import SAFEGUARDS, noticed
-from tests.nets.draw import draw, seed
+from tests.nets import ablations, file_ablations, file_judge, invariants
+from tests.nets.draw import draw, draw_operations, seed
 from tests.nets.interleavings import Net
-from tests.nets.invariants import RULES
-from tests.nets.many import PAIRS, Told, run_many
+from tests.nets.many import PAIRS, Told, cut, interleave, run_many, write
 from tests.nets.operations import OPERATIONS
+from tests.nets.power import PowerNet
+from tests.nets.writes import WriteNet
 from tests.side_by_side import INTERRUPTED, hear_interrupts
 
 LINE_EVERY = 50
+RULES = {"interleavings": invariants.RULES, "writes": file_judge.RULES, "power": file_judge.RULES}
 
 out = Console(highlight=False, soft_wrap=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.safeguard and not {*options.safeguard} <= _safeguards(options.net).keys():
+        parser.error(f"--safeguard: choose from {', '.join(_safeguards(options.net))}")
     hear_interrupts()
     try:
         if options.ablate:
-            return ablate(options.safeguard or list(SAFEGUARDS))
-        return interleavings(_chosen(options), options.processes)
+            return ablate(options.net, options.safeguard or list(_safeguards(options.net)))
+        return run(options.net, _chosen(options), options.processes)
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.nets", description=__doc__)
-    parser.add_argument("net", choices=["interleavings"])
-    parser.add_argument("--all", action="store_true", help="every pair (an hour or more)")
+    parser.add_argument("net", choices=list(RULES))
+    parser.add_argument("--all", action="store_true", help="every pair (an hour or more), or every operation")
     parser.add_argument("--pairs", type=int, default=50, help="so many, drawn by the seed (default 50)")
+    parser.add_argument("--operations", type=int, default=10, help="with power: so many of them (default 10)")
     parser.add_argument("--seed", type=int, help="where chance comes from (default: the number of commits)")
-    parser.add_argument("--first", action="append", choices=OPERATIONS, help="only pairs with this one held")
+    parser.add_argument("--first", action="append", choices=OPERATIONS, help="only pairs with this one held, or cut")
     parser.add_argument("--second", action="append", choices=OPERATIONS, help="only pairs with this one beside it")
     parser.add_argument("--ablate", action="store_true", help="take each safeguard away and show what notices")
-    parser.add_argument("--safeguard", action="append", choices=SAFEGUARDS, help="with --ablate: only this one")
+    parser.add_argument("--safeguard", action="append", help="with --ablate: only this one")
     parser.add_argument("--processes", type=int, help="how many at once (default: one per core)")
     return parser
 
 
-def _chosen(options: argparse.Namespace) -> list[tuple[str, str]]:
+def _safeguards(net: str) -> dict[str, Any]:
+    return dict(ablations.SAFEGUARDS) if net == "interleavings" else dict(file_ablations.of_net(net))
+
+
+def _chosen(options: argparse.Namespace) -> list[Any]:
+    drawn = seed() if options.seed is None else options.seed
+    some = not (options.all or options.first or options.second)
+    if some or options.net == "power":
+        out.print(f"seed {drawn}")
+    if options.net == "power":
+        names = draw_operations(drawn, options.operations) if some else options.first or list(OPERATIONS)
+        return [(name, drawn) for name in names]
+    if some:
+        return draw(drawn, options.pairs)
     pairs = [
         (first, second)
         for first, second in PAIRS
         if first in (options.first or OPERATIONS) and second in (options.second or OPERATIONS)
     ]
-    if options.all or options.first or options.second:
-        return draw(0, len(pairs), pairs)  # In an order of chance, so that what is left can be told from what was done.
-    drawn = seed() if options.seed is None else options.seed
-    out.print(f"seed {drawn}")
-    return draw(drawn, options.pairs)
+    return draw(0, len(pairs), pairs)  # In an order of chance, so that what is left can be told from what was done.
 
 
-def interleavings(pairs: list[tuple[str, str]], processes: int | None) -> int:
-    """A line for each interleaving in which something is found, and the figures at the end."""
+def run(net: str, given: list[Any], processes: int | None) -> int:
+    """A line for each run in which something is found, and the figures at the end."""
+    work, what = {"interleavings": (interleave, "pairs"), "writes": (write, "pairs"), "power": (cut, "operations")}[net]
     began = time.monotonic()
     total = Told("", "")
     done = 0
     try:
-        for told in _with_bar(run_many(pairs, processes), len(pairs)):
+        for told in _with_bar(run_many(work, given, processes), len(given), what):
             done += 1
-            if not out.is_terminal and done % LINE_EVERY == 0:
-                out.print(f"{done} of {len(pairs)} pairs, {total.holds} interleavings, {len(total.found)} findings")
-            for name in ("holds", "blocked", "missed", "checked"):
+            for name in ("holds", "blocked", "missed", "checked", "found"):
                 setattr(total, name, getattr(total, name) + getattr(told, name))
-            total.found += told.found
+            if not out.is_terminal and done % LINE_EVERY == 0:
+                out.print(f"{done} of {len(given)} {what}, {total.holds} boundaries, {len(total.found)} findings")
             for verdict in told.missed:
                 out.print(f"never came there: {verdict}", markup=False)
             for verdict in told.found:
                 out.print(f"{verdict}", *(f"    {problem}" for problem in verdict.problems), sep="\n", markup=False)
     finally:
         seconds = time.monotonic() - began
+        waited = (
+            f" (in {total.blocked} the second waited for a lock of the first, {len(total.missed)} never came there)"
+        )
         out.print(
-            f"{done} of {len(pairs)} pairs, {total.holds} interleavings (in {total.blocked} the second waited for a "
-            f"lock of the first, {len(total.missed)} never came to where they were to be held), {total.checked} checks "
-            f"of {RULES} invariants, {len(total.found)} findings, {seconds:.0f} s"
+            f"{done} of {len(given)} {what}, {total.holds} boundaries{waited * (net != 'power')}, {total.checked} "
+            f"checks of {RULES[net]} invariants, {len(total.found)} findings, {seconds:.0f} s"
         )
     return 1 if total.found else 0
 
 
-def ablate(names: list[str]) -> int:
-    """The first interleaving that notices each safeguard's absence."""
+def ablate(net: str, names: list[str]) -> int:
+    """The first run that notices each safeguard's absence."""
     table = Table("taken away", "what notices", "what it says")
-    missed = 0
+    found = dict(_without_server(names) if net == "interleavings" else _without_file(net, names))
+    for name, caught in found.items():
+        table.add_row(name, *((str(caught), caught.problems[0]) if caught else ("nothing", "the net has a hole")))
+    out.print(table)
+    return 0 if all(found.values()) else 1
+
+
+def _without_server(names: list[str]) -> Iterator[tuple[str, Any]]:
     with closing(Net()) as net:
         for name in names:
-            caught = noticed(net, SAFEGUARDS[name])
-            missed += caught is None
-            table.add_row(name, *((str(caught), caught.problems[0]) if caught else ("nothing", "the net has a hole")))
-    out.print(table)
-    return 1 if missed else 0
+            yield name, ablations.noticed(net, ablations.SAFEGUARDS[name])
 
 
-def _with_bar(told: Iterable[Told], count: int) -> Iterator[Told]:
-    columns = TextColumn("pairs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+def _without_file(net: str, names: list[str]) -> Iterator[tuple[str, Any]]:
+    with closing(WriteNet()) as writes, closing(PowerNet()) as power:
+        for name in names:
+            yield name, file_ablations.noticed(writes, power, file_ablations.of_net(net)[name])
+
+
+def _with_bar(told: Iterable[Told], count: int, what: str) -> Iterator[Told]:
+    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield from progress.track(told, total=count)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tests.long import commits
 from tests.nets.many import PAIRS
+from tests.nets.operations import OPERATIONS
 
 ALWAYS = [
     # A row that was moved while it was chosen was ended and stayed: no claim got past it.
@@ -27,3 +28,7 @@ def seed() -> int:
 
 def draw(of_seed: int, count: int, pairs: Sequence[tuple[str, str]] = PAIRS) -> list[tuple[str, str]]:
     return random.Random(of_seed).sample(pairs, min(count, len(pairs)))
+
+
+def draw_operations(of_seed: int, count: int) -> list[str]:
+    return random.Random(of_seed).sample(list(OPERATIONS), min(count, len(OPERATIONS)))

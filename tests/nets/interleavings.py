@@ -4,7 +4,6 @@ do: the second runs to its end, or until it waits for a lock; then the first goe
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,8 @@ from tests.contract.clock import FakeClock
 from tests.contract.world import World
 from tests.nets.afterwards import work_off
 from tests.nets.holding import FIRST, LOCKS, PATIENCE_SECONDS, SECOND, Doing, Hold, Keeper, Path
-from tests.nets.invariants import Case, Judge
+from tests.nets.invariants import RULES, Case, ServerJudge, judge, waits_long
+from tests.nets.logged import errors_logged
 from tests.nets.operations import OPERATIONS, Operation
 from tests.nets.seen import Seen
 from tests.nets.stage import Stage
@@ -75,7 +75,7 @@ class Net:
         through = self.server.url(user=FIRST, application_name=FIRST, **NO_SSL)
         self.first = self._world(through.replace(f":{self.server.port}/", f":{self.keeper.wire.port}/"))
         self.second = self._world(self.server.url(application_name=SECOND, **NO_SSL))
-        self.judge = Judge(self.server, self.stage)
+        self.judge = ServerJudge(self.server, self.stage)
 
     def _world(self, address: str) -> World:
         world = World(open_store(address, clock=self.clock, random=lambda: 0.5), self.clock)
@@ -165,12 +165,13 @@ class Net:
         with errors_logged() as logged:
             with self._holding(one, hold) as (case.first, verdict.held):
                 if verdict.held:
-                    case.second = Doing(lambda: two.act(self.second, self.stage))
-                    verdict.blocked = self.keeper.wait_blocked(case.second)
+                    case.second = beside = Doing(lambda: two.act(self.second, self.stage))
+                    verdict.blocked = self.keeper.wait_blocked(beside)
                     case.between = None if verdict.blocked else self.judge.look()
             if verdict.held:
-                self._wait(case.second)
-                verdict.checked, verdict.problems = self.judge.judge(case, verdict.blocked)
+                self._wait(beside)
+                verdict.checked = RULES - 1
+                verdict.problems = judge(self.judge, case) + waits_long(case, verdict.blocked)
                 self._work_off(verdict)
         verdict.problems += logged
         return verdict
@@ -207,17 +208,3 @@ class Noted:
         made: str = self._source.next_id()
         self._known.add(made)
         return made
-
-
-@contextmanager
-def errors_logged() -> Iterator[list[str]]:
-    """What penstock logs as an error: rows that contradict each other are mended loudly, and must not come to be."""
-    found: list[str] = []
-    handler = logging.Handler(logging.ERROR)
-    handler.emit = lambda record: found.append(f"logged: {record.getMessage()}")  # type: ignore[method-assign]
-    log = logging.getLogger("penstock")
-    log.addHandler(handler)
-    try:
-        yield found
-    finally:
-        log.removeHandler(handler)

@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.domain.errors import PenstockError, WorkerRefused
 from penstock.store import params as p
 from penstock.store.postgres.check import INTEGRITY
 from penstock.store.postgres.statements import numbered, sql
-from tests.nets.holding import Doing
 from tests.nets.operations import Operation
 from tests.nets.seen import CANCELLED, Seen
 from tests.nets.stage import Stage
@@ -77,6 +76,17 @@ RULES = len(INTEGRITY) + len(LIMITS) + TRANSITIONS + 1
 """The last: what is left can be worked off."""
 
 
+class Answered(Protocol):
+    """How a call has ended."""
+
+    answer: Any
+    error: BaseException | None
+
+
+class Killed(Exception):
+    """What was under way ended with its process: nobody was told anything."""
+
+
 @dataclass
 class Case:
     """Two operations and what there was: `between` is when the second had ended, and the first was held."""
@@ -86,12 +96,12 @@ class Case:
     known: set[str]
     ids: set[str]
     before: Seen
-    first: Doing = None  # type: ignore[assignment]
-    second: Doing = None  # type: ignore[assignment]
+    first: Answered = None  # type: ignore[assignment]
+    second: Answered = None  # type: ignore[assignment]
     between: Seen | None = None
 
     @property
-    def both(self) -> list[tuple[Operation, Doing]]:
+    def both(self) -> list[tuple[Operation, Answered]]:
         return [(self.one, self.first), (self.two, self.second)]
 
 
@@ -100,12 +110,27 @@ def _integrity() -> list[tuple[str, bytes]]:
     return [(name, numbered(sql(name, "penstock")).text) for name in INTEGRITY]
 
 
-class Judge:
-    """Looks at the store with a connection of its own."""
+class Judge(Protocol):
+    """Looks at a store of some engine."""
+
+    stage: Stage
+
+    def look(self) -> Seen: ...
+    def integrity(self) -> list[str]:
+        """The list of `penstock doctor --deep`."""
+        ...
+
+    def limits(self, now: int) -> list[str]:
+        """What nobody may ever see."""
+        ...
+
+
+class ServerJudge:
+    """On PostgreSQL, with a connection of its own."""
 
     def __init__(self, server: Server, stage: Stage) -> None:
         self._connection = server.connect()
-        self._stage = stage
+        self.stage = stage
 
     def close(self) -> None:
         self._connection.close()
@@ -118,10 +143,13 @@ class Judge:
         return int(found)
 
     def integrity(self) -> list[str]:
-        """The list of `penstock doctor --deep`."""
         return [
             f"doctor, {name}: {row}" for name, text in _integrity() for row in self._connection.execute(text).fetchall()
         ]
+
+    def limits(self, now: int) -> list[str]:
+        rows = self._connection.execute(_limits().replace("{now}", str(now)).encode()).fetchall()
+        return [f"{words}: {example}" for words, example in rows]
 
     def fingerprint(self, known: set[str]) -> str:
         """All that is stored, without the names and numbers that are new each time."""
@@ -129,24 +157,27 @@ class Judge:
         named = [_UUID.sub(lambda found: found[0] if found[0] in known else "new", row) for row in rows]
         return hashlib.sha256("\n".join(sorted(named)).encode()).hexdigest()
 
-    def judge(self, case: Case, blocked: bool) -> tuple[int, list[str]]:
-        """How many rules were looked at, and what was found."""
-        after = self.look()
-        found = self.integrity()
-        now = self._stage.world.clock.now_us()
-        rows = self._connection.execute(_limits().replace("{now}", str(now)).encode()).fetchall()
-        found += [f"{words}: {example}" for words, example in rows]
-        moments = [case.before, *([case.between] if case.between else []), after]
-        for earlier, later in itertools.pairwise(moments):
-            found += undone(earlier, later)
-        found += answers(case)
-        found += lost_or_strange(case, after)
-        found += kept_words(case, after, self._stage)
-        if case.between and case.between.term > case.before.term and case.one.is_fenced and case.first.error is None:
-            found.append(f"{case.one.name!r} was stored after the next leader had taken over")
-        if blocked and case.one.is_long and case.two.never_waits:
-            found.append(f"{case.two.name!r} waits for {case.one.name!r}, which may take long")
-        return RULES - 1, found
+
+def judge(eye: Judge, case: Case) -> list[str]:
+    """What was found, by all rules."""
+    after = eye.look()
+    found = eye.integrity() + eye.limits(eye.stage.world.clock.now_us())
+    moments = [case.before, *([case.between] if case.between else []), after]
+    for earlier, later in itertools.pairwise(moments):
+        found += undone(earlier, later)
+    found += answers(case)
+    found += lost_or_strange(case, after)
+    found += kept_words(case, after, eye.stage)
+    if case.between and case.between.term > case.before.term and case.one.is_fenced and case.first.error is None:
+        found.append(f"{case.one.name!r} was stored after the next leader had taken over")
+    return found
+
+
+def waits_long(case: Case, blocked: bool) -> list[str]:
+    """Where only one can write at a time it has to; on a server it must not."""
+    if blocked and case.one.is_long and case.two.never_waits:
+        return [f"{case.two.name!r} waits for {case.one.name!r}, which may take long"]
+    return []
 
 
 def undone(earlier: Seen, later: Seen) -> Iterator[str]:
@@ -174,7 +205,7 @@ def undone(earlier: Seen, later: Seen) -> Iterator[str]:
 def answers(case: Case) -> Iterator[str]:
     """An operation answers, or refuses with an error that is one of its answers."""
     for operation, doing in case.both:
-        if doing.error is not None and not isinstance(doing.error, operation.refused):
+        if doing.error is not None and not isinstance(doing.error, (Killed, *operation.refused)):
             kind = "" if isinstance(doing.error, PenstockError) else "unexpected "
             yield f"{operation.name!r}: {kind}{type(doing.error).__name__}: {doing.error}"
 
@@ -202,7 +233,7 @@ def kept_words(case: Case, after: Seen, stage: Stage) -> Iterator[str]:
     """What an operation has answered is so."""
     told = {claim.token for _, doing in case.both for claim in claims_of(doing.answer)}
     refused = any(
-        isinstance(doing.error, WorkerRefused) for _, doing in case.both
+        isinstance(doing.error, WorkerRefused | Killed) for _, doing in case.both
     )  # What a lost worker took is recovered.
     for token in after.leases.keys() - case.before.leases.keys():
         if token not in told and not refused:

@@ -1,4 +1,4 @@
-"""Pairs of operations, side by side in processes that each have a server of their own."""
+"""Operations and pairs of them, side by side in processes that each have a net of their own."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import functools
 import multiprocessing
 import random
 import signal
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
-from tests.nets.interleavings import Net, Verdict
+from tests.nets.interleavings import Net
 from tests.nets.operations import OPERATIONS
+from tests.nets.power import PowerNet
+from tests.nets.writes import WriteNet
 from tests.simulation.many import cores
+
+T = TypeVar("T")
 
 PAIRS = [(first, second) for first in OPERATIONS for second in OPERATIONS]
 
@@ -24,18 +29,24 @@ class Told:
     second: str
     holds: int = 0
     blocked: int = 0
-    missed: list[Verdict] = field(default_factory=list)
+    missed: list[Any] = field(default_factory=list)
     checked: int = 0
-    found: list[Verdict] = field(default_factory=list)
+    found: list[Any] = field(default_factory=list)
 
 
-def run_pair(net: Net, first: str, second: str, most: int | None = None, chance: random.Random | None = None) -> Told:
+class PairNet(Protocol):
+    """Holds the first of two operations, wherever it can."""
+
+    def holds(self, first: str, second: str) -> list[Any]: ...
+    def run(self, first: str, second: str, hold: Any) -> Any: ...
+
+
+def run_pair(
+    net: PairNet, first: str, second: str, most: int | None = None, chance: random.Random | None = None
+) -> Told:
     """All of its holds, or so many that are drawn."""
     told = Told(first, second)
-    holds = net.holds(first, second)
-    if chance is not None and most is not None and most < len(holds):
-        holds = chance.sample(holds, most)
-    for hold in holds:
+    for hold in _drawn(net.holds(first, second), most, chance):
         verdict = net.run(first, second, hold)
         told.holds += 1
         told.blocked += verdict.blocked
@@ -45,11 +56,26 @@ def run_pair(net: Net, first: str, second: str, most: int | None = None, chance:
     return told
 
 
-def run_many(pairs: Iterable[tuple[str, str]], processes: int | None = None) -> Generator[Told, None, None]:
+def run_cuts(net: PowerNet, name: str, seed: int, most: int | None = None) -> Told:
+    """All of its cuts, or so many that are drawn. What of the disk is there comes from the seed."""
+    told = Told(name, "")
+    for cut in _drawn(net.cuts(name), most, random.Random(seed)):
+        verdict = net.run(name, cut, seed)
+        told.holds += 1
+        told.checked += verdict.checked
+        told.found += [verdict] if verdict.problems else []
+    return told
+
+
+def _drawn(found: list[T], most: int | None, chance: random.Random | None) -> list[T]:
+    return chance.sample(found, most) if chance is not None and most is not None and most < len(found) else found
+
+
+def run_many(run: Callable[[T], Told], given: Iterable[T], processes: int | None) -> Generator[Told, None, None]:
     """As they are done, in any order. Whoever stops early ends the processes, and their servers go too."""
     context = multiprocessing.get_context("spawn")
     with context.Pool(processes or cores(), _prepare) as pool:
-        yield from pool.imap_unordered(_run, pairs)
+        yield from pool.imap_unordered(run, given)
 
 
 def _prepare() -> None:
@@ -57,10 +83,32 @@ def _prepare() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+# With the net of this process
+
+
 @functools.cache
 def _net() -> Net:
     return Net()
 
 
-def _run(pair: tuple[str, str]) -> Told:
+def interleave(pair: tuple[str, str]) -> Told:
     return run_pair(_net(), *pair)
+
+
+@functools.cache
+def _write_net() -> WriteNet:
+    return WriteNet()
+
+
+def write(pair: tuple[str, str]) -> Told:
+    return run_pair(_write_net(), *pair)
+
+
+@functools.cache
+def _power_net() -> PowerNet:
+    return PowerNet()
+
+
+def cut(given: tuple[str, int]) -> Told:
+    """An operation, and where chance comes from."""
+    return run_cuts(_power_net(), *given)

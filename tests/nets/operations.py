@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -360,6 +361,16 @@ def enqueue_in(world: World, stage: Stage) -> list[p.Enqueued]:
     with world.store.transaction() as tx:
         jobs = [world.new_job(), world.new_job(unique=ENDED_UNIQUE), with_gates(world, AT_ONCE, IN_ORDER)]
         return world.store.enqueue_jobs(p.EnqueueJobs(jobs, transaction=tx)).wait()
+
+
+@operation("enqueue again what was undone", promise=stored)
+def enqueue_again(world: World, stage: Stage) -> list[p.Enqueued]:
+    """Whatever was learnt in the transaction that was undone is not so."""
+    job = world.new_job(queue=f"new {world.new_id()}")
+    with suppress(ZeroDivisionError), world.store.transaction() as tx:
+        world.store.enqueue_jobs(p.EnqueueJobs([job], transaction=tx)).wait()
+        raise ZeroDivisionError
+    return world.enqueue(job)
 
 
 # Workflows and schedules
