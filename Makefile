@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long chaos repeat check lint fmt bench bench-peers bench-growth simulate ablate interleave clean
+.PHONY: help demo test test-long chaos repeat check lint fmt bench bench-peers bench-growth simulate ablate interleave writes power clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,13 @@ ablate: $(DEV) ## Take each safeguard away in the simulation and show the first 
 interleave: $(DEV) ## Run any two operations of a store at once on PostgreSQL, all pairs: FIRST=expire SECOND=age, or PAIRS=50 SEED=7
 	@$(BIN)/python -m tests.nets interleavings $(if $(FIRST),--first "$(FIRST)") $(if $(SECOND),--second "$(SECOND)") \
 		$(if $(PAIRS),--pairs "$(PAIRS)" $(if $(SEED),--seed "$(SEED)"),$(if $(FIRST)$(SECOND),,--all))
+
+writes: $(DEV) ## Run any two operations in two processes on one file, the first held or killed at each statement: as interleave
+	@$(BIN)/python -m tests.nets writes $(if $(FIRST),--first "$(FIRST)") $(if $(SECOND),--second "$(SECOND)") \
+		$(if $(PAIRS),--pairs "$(PAIRS)" $(if $(SEED),--seed "$(SEED)"),$(if $(FIRST)$(SECOND),,--all))
+
+power: $(DEV) ## Cut the power after each write of every operation on a file: FIRST=expire SEED=7
+	@$(BIN)/python -m tests.nets power $(if $(FIRST),--first "$(FIRST)",--all) $(if $(SEED),--seed "$(SEED)")
 
 clean: ## Remove the virtual environment, caches and bench files
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build dist

@@ -20,7 +20,7 @@ from tests.nets.draw import draw, draw_operations, seed
 from tests.nets.interleavings import Net
 from tests.nets.many import PAIRS, Told, cut, interleave, run_many, write
 from tests.nets.operations import OPERATIONS
-from tests.nets.power import PowerNet
+from tests.nets.power import ALL, PowerNet
 from tests.nets.writes import WriteNet
 from tests.side_by_side import INTERRUPTED, hear_interrupts
 
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pairs", type=int, default=50, help="so many, drawn by the seed (default 50)")
     parser.add_argument("--operations", type=int, default=10, help="with power: so many of them (default 10)")
     parser.add_argument("--seed", type=int, help="where chance comes from (default: the number of commits)")
-    parser.add_argument("--first", action="append", choices=OPERATIONS, help="only pairs with this one held, or cut")
+    parser.add_argument("--first", action="append", choices=ALL, help="only pairs with this one held, or cut")
     parser.add_argument("--second", action="append", choices=OPERATIONS, help="only pairs with this one beside it")
     parser.add_argument("--ablate", action="store_true", help="take each safeguard away and show what notices")
     parser.add_argument("--safeguard", action="append", help="with --ablate: only this one")
@@ -69,7 +69,7 @@ def _chosen(options: argparse.Namespace) -> list[Any]:
     if some or options.net == "power":
         out.print(f"seed {drawn}")
     if options.net == "power":
-        names = draw_operations(drawn, options.operations) if some else options.first or list(OPERATIONS)
+        names = draw_operations(drawn, options.operations) if some else options.first or list(ALL)
         return [(name, drawn) for name in names]
     if some:
         return draw(drawn, options.pairs)

@@ -23,7 +23,9 @@ WAYS: tuple[Way, ...] = ("nothing", "all", "some at first", "some")
 
 
 class Event(NamedTuple):
-    """`kind` is write, truncate, sync, delete or said; `file` the name, or what was said."""
+    """`kind` is write, truncate, sync, delete or said; `file` the name, or what was said. `offset` is the size that is
+    left, or whether the folder is synced with the deletion.
+    """
 
     kind: str
     file: str
@@ -50,7 +52,7 @@ class Recorder(apsw.VFS):
         return RecordedFile(self, name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802
-        self.events.append(Event("delete", os.path.basename(filename)))
+        self.events.append(Event("delete", os.path.basename(filename), syncdir))
         super().xDelete(filename, syncdir)
 
 
@@ -93,6 +95,8 @@ class Disk:
         file = self._files.setdefault(event.file, _File(None, []))
         if event.kind == "sync":
             file.safe, file.since = _apply(file.safe, file.since), []
+        elif event.kind == "delete" and event.offset:
+            file.safe, file.since = None, []
         else:
             file.since.append(event)
 

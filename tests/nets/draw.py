@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tests.long import commits
 from tests.nets.many import PAIRS
-from tests.nets.operations import OPERATIONS
+from tests.nets.power import ALL
 
 ALWAYS = [
     # A row that was moved while it was chosen was ended and stayed: no claim got past it.
@@ -31,4 +31,4 @@ def draw(of_seed: int, count: int, pairs: Sequence[tuple[str, str]] = PAIRS) -> 
 
 
 def draw_operations(of_seed: int, count: int) -> list[str]:
-    return random.Random(of_seed).sample(list(OPERATIONS), min(count, len(OPERATIONS)))
+    return random.Random(of_seed).sample(ALL, min(count, len(ALL)))

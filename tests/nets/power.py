@@ -6,9 +6,14 @@ from __future__ import annotations
 
 import hashlib
 import random
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
+import apsw
+
+from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import PenstockError
 from tests.nets.afterwards import work_off
 from tests.nets.cutting import WAYS, Disk, Event, Recorder, Way, write_files
@@ -25,6 +30,11 @@ NOT_SYNCED = {
 BEFORE = "heartbeat"
 """Is done first, and not synced: what is promised after it must not rest on it."""
 BEGUN, ANSWERED = "begun", "answered"
+MAKE = "make the store"
+"""Where there was no file: its first job is stored."""
+ALL = (MAKE, *OPERATIONS)
+OFF_SECONDS = 10
+"""The machine is off for a while."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +62,30 @@ class Verdict:
 
 @dataclass
 class Record:
-    """All that was done to the disk, what is stored before anything, after the first and after all, and the index of
-    the log, which is no part of it: it may be there or not.
+    """All that was done to the disk that had these files, what is stored before anything, after the first and after
+    all, and the index of the log, which is no part of it: it may be there or not.
     """
 
+    files: dict[str, bytes]
     events: list[Event]
     states: list[Stored]
     index: bytes
-    marks: list[str] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.marks = [mark(state) for state in self.states]
+    @cached_property
+    def marks(self) -> list[str]:
+        return [mark(state) for state in self.states]
+
+    @cached_property
+    def token(self) -> int:
+        """The last that was given out."""
+        return max((seq for name, seq in self.states[-1]["sqlite_sequence"] if name == "penstock_lease"), default=0)
+
+    def replay(self, count: int | None = None) -> Disk:
+        """The disk after so many events."""
+        disk = Disk(self.files)
+        for event in self.events[:count]:
+            disk.do(event)
+        return disk
 
 
 class PowerNet:
@@ -91,32 +114,29 @@ class PowerNet:
         return self._records[name]
 
     def _record(self, name: str) -> Record:
-        recorder, states = self._recorder, [self._before]
-        recorder.events.clear()
         with self.scene.copied() as path:
+            files = {path.name: path.read_bytes()}
+            if name == MAKE:
+                path.unlink()
+            recorder, states = self._recorder, [] if name == MAKE else [self._before]
+            recorder.events.clear()
             world = open_world(path, self.scene.began, FIRST, recorder.name)
-            eye = None
             try:
-                for one in (BEFORE, name):
+                for one in (MAKE,) if name == MAKE else (BEFORE, name):
                     recorder.say(f"{BEGUN} {one}")
-                    told(lambda: OPERATIONS[one].act(world, self.scene.stage))  # noqa: B023
+                    told(lambda: world.add() if one == MAKE else OPERATIONS[one].act(world, self.scene.stage))  # noqa: B023
                     recorder.say(f"{ANSWERED} {one}")
-                    eye = eye or FileJudge(path, self.scene.stage)
-                    states.append(eye.stored())
-            finally:
-                if eye is not None:
-                    eye.close()
+                    states.append(self._stored(path))
                 index = path.with_name("jobs.db-shm").read_bytes()
+            finally:
                 world.store.close()
-            record = Record(list(recorder.events), states, index)
-            assert self._replay(record.events).cut("all", random.Random()) == {"jobs.db": path.read_bytes()}
+            record = Record({} if name == MAKE else files, list(recorder.events), states, index)
+            assert record.replay().cut("all", random.Random()) == {path.name: path.read_bytes()}
         return record
 
-    def _replay(self, events: list[Event]) -> Disk:
-        disk = Disk({"jobs.db": self.scene.read()})
-        for event in events:
-            disk.do(event)
-        return disk
+    def _stored(self, path: Path) -> Stored:
+        with closing(FileJudge(path, self.scene.stage)) as eye:
+            return eye.stored()
 
     def cuts(self, name: str) -> list[Cut]:
         events = self.record(name).events
@@ -127,54 +147,62 @@ class PowerNet:
     def run(self, name: str, cut: Cut, seed: int = 0) -> Verdict:
         verdict = Verdict(name, cut)
         record = self.record(name)
-        done = record.events[: cut.number + 1]
         chance = random.Random(f"{seed} {name} {cut.number} {cut.way}")
-        files = self._replay(done).cut(cut.way, chance)
-        if chance.random() < 0.5:
+        files = record.replay(cut.number + 1).cut(cut.way, chance)
+        if chance.random() < 0.5 and files:
             files["jobs.db-shm"] = record.index
-        answered = any(event == Event("said", f"{ANSWERED} {name}") for event in done)
+        answered = Event("said", f"{ANSWERED} {name}") in record.events[: cut.number + 1]
         looks = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest() + str(answered)
         if looks in self._met.setdefault(name, set()):
             return verdict
         with errors_logged() as logged, self.scene.copied() as path:
+            path.unlink()
             write_files(path.parent, files)
-            self._judge(verdict, path, self._allowed(record, name, answered))
+            try:
+                verdict.problems += self._find(path, record, self._allowed(record, name, answered))
+            except (apsw.Error, PenstockError) as error:
+                verdict.problems.append(f"{type(error).__name__}: {error}")
+        verdict.checked = RULES
         verdict.problems += logged
         if not verdict.problems:
             self._met[name].add(looks)
         return verdict
 
     def _allowed(self, record: Record, name: str, answered: bool) -> list[int]:
-        """Which of its states may be found. Of what is promised and has changed something, only the last."""
+        """Which of its states may be found. Of what is promised and has changed something, only the last. One that is
+        just being made may be in any, and is made by who opens it next.
+        """
+        if name == MAKE:
+            return [0] if answered else []
         if answered and name not in NOT_SYNCED and record.marks[-1] != record.marks[-2]:
             return [len(record.states) - 1]
         return list(range(len(record.states)))
 
-    def _judge(self, verdict: Verdict, path: Path, allowed: list[int]) -> None:
-        record = self.record(verdict.operation)
-        eye = FileJudge(path, self.scene.stage)
-        verdict.checked = RULES
-        try:
-            verdict.problems += eye.integrity() + eye.limits(self.scene.began)
+    def _find(self, path: Path, record: Record, allowed: list[int]) -> list[str]:
+        if not allowed:
+            with closing(open_world(path, self.scene.began, SECOND).store) as store:
+                store.migrate()
+        with closing(FileJudge(path, self.scene.stage)) as eye:
+            found = eye.integrity() + eye.limits(self.scene.began)
             stored = eye.stored()
-            found = mark(stored)
-            if found not in [record.marks[number] for number in allowed]:
+            if allowed and mark(stored) not in [record.marks[number] for number in allowed]:
                 what = "what was answered is gone" if len(allowed) == 1 else "half of it is there"
-                verdict.problems.append(f"{what}: {difference(stored, record.states[allowed[-1]])}")
-            self._go_on(verdict, path, found, eye)
-        finally:
-            eye.close()
+                found.append(f"{what}: {difference(stored, record.states[allowed[-1]])}")
+            return found or self._go_on(path, record, mark(stored), eye)
 
-    def _go_on(self, verdict: Verdict, path: Path, found: str, eye: FileJudge) -> None:
-        """What is found for the first time is worked off; otherwise a job can be stored."""
-        world = open_world(path, self.scene.began, SECOND)
-        try:
-            if found not in self._worked_off and not verdict.problems:
-                verdict.problems += work_off(world, eye)
-                self._worked_off.add(found)
-            elif world.find(world.add()) is None:
-                verdict.problems.append("afterwards: what is stored is not there")
-        except PenstockError as error:
-            verdict.problems.append(f"afterwards: {type(error).__name__}: {error}")
-        finally:
-            world.store.close()
+    def _go_on(self, path: Path, record: Record, stored: str, eye: FileJudge) -> list[str]:
+        """A job can be stored, and no token is given out again. What is found for the first time is worked off."""
+        world = open_world(path, self.scene.began + OFF_SECONDS * MICROSECONDS, SECOND)
+        with closing(world.store):
+            session = world.register("after", stale_after=1e9)
+            if world.find(world.add(priority=100)) is None:
+                return ["afterwards: what is stored is not there"]
+            claims = world.claim(session, 1)
+            if any(claim.token <= record.token for claim in claims):
+                return ["afterwards: a token is given out again"]
+            if world.complete(*claims):
+                return ["afterwards: what is given out is lost"]
+            if stored in self._worked_off or not record.files:
+                return []
+            self._worked_off.add(stored)
+            return work_off(world, eye)

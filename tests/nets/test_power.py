@@ -16,7 +16,7 @@ from tests.nets.draw import draw_operations, seed
 from tests.nets.file_ablations import Safeguard, noticed, of_net
 from tests.nets.many import run_cuts
 from tests.nets.operations import OPERATIONS
-from tests.nets.power import ANSWERED, NOT_SYNCED, PowerNet
+from tests.nets.power import ALL, ANSWERED, NOT_SYNCED, PowerNet
 from tests.nets.writes import WriteNet
 
 DRAWN = 4
@@ -42,7 +42,7 @@ def test_what_was_answered_is_there_after_a_cut_and_nothing_is_there_half(net: P
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", ALL)
 def test_every_cut_of_every_operation(net: PowerNet, name: str) -> None:
     check(net, name, None)
 

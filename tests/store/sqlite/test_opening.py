@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ import apsw
 import pytest
 
 from penstock.domain import errors
+from penstock.store.params import CheckStore
 from penstock.store.sqlite import connection
 from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.store import SqliteStore
@@ -183,6 +185,35 @@ def test_tables_changed_by_hand(store: SqliteStore, make_store: MakeStore) -> No
         enqueue(make_store())
     with pytest.raises(errors.StoreVersionError, match="changed by hand"):
         stored_ids(make_store())
+
+
+@pytest.fixture
+def cut_off(path: Path, tmp_path: Path) -> Path:
+    """A file whose first tables were being written when the power failed: half of them, and the journal to undo it."""
+    db = apsw.Connection(str(tmp_path / "other.db"))
+    db.execute("PRAGMA cache_size = 1; BEGIN; CREATE TABLE other (value BLOB)").fetchall()
+    for _ in range(50):
+        db.execute("INSERT INTO other VALUES (randomblob(3000))")
+    for ending in ("", "-journal"):
+        shutil.copy(tmp_path / f"other.db{ending}", f"{path}{ending}")
+    db.close()
+    return path
+
+
+def test_a_file_that_was_cut_off_while_it_was_made_can_be_made(cut_off: Path, make_store: MakeStore) -> None:
+    store = make_store()
+    assert store.migrate().current == 0
+    assert store.migration_status().pending == []
+    enqueue(store)
+
+
+def test_a_look_at_a_file_that_was_cut_off_says_so_and_changes_nothing(cut_off: Path, make_store: MakeStore) -> None:
+    before = cut_off.read_bytes()
+    with pytest.raises(errors.StoreReadOnly, match=r"cut off .*; .*: penstock migrate --store sqlite:///.*jobs.db"):
+        make_store(create=False).migration_status()
+    [found] = [one for one in make_store().check_store(CheckStore(deep=True)).wait() if "cut off" in one.message]
+    assert found.level == "error"
+    assert cut_off.read_bytes() == before
 
 
 def test_closing_waits_for_a_read_that_is_under_way(store: SqliteStore) -> None:

@@ -6,6 +6,7 @@ Never opens a connection on an SQLite with a known corruption defect, and never 
 from __future__ import annotations
 
 import ctypes
+import os
 import random
 import re
 import time
@@ -96,6 +97,14 @@ def reading(path: str, vfs: str | None = None) -> Iterator[apsw.Connection]:
         yield db
     finally:
         db.close()
+
+
+def undo_cut_off(path: str, vfs: str | None = None) -> None:
+    """Undo what somebody had half written who made the file, or copied into it, and was cut off. Whoever opens it to
+    write does that; who only looks cannot.
+    """
+    if os.path.exists(f"{path}-journal"):
+        connect(path, vfs=vfs).close()
 
 
 def look(path: str, vfs: str | None = None) -> MigrationStatus:

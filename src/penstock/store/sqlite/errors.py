@@ -7,14 +7,21 @@ import os
 import apsw
 
 from penstock.domain import errors
+from penstock.store.sqlite.place import migrate_command
 
 BUSY_SECONDS = 30.0
 
 
 def translate(error: apsw.Error, path: str) -> errors.StoreError:
     """The store error that tells a person what happened to `path`."""
-    if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ and not _has_log(path):
+    code = getattr(error, "extendedresult", 0)
+    if code == apsw.SQLITE_IOERR_SHORT_READ and not _has_log(path):
         return beside_gone(path, "its log", f"{path}-wal", "while others use the store")
+    if code == apsw.SQLITE_READONLY_ROLLBACK:
+        return errors.StoreReadOnly(
+            f"{path}: whoever wrote to it last was cut off in the midst, and a command that only looks may not undo "
+            f"that; use the store, or run: {migrate_command(path)}"
+        )
     kind, advice = _KINDS.get(type(error), (errors.StoreError, "the store answered: {error}"))
     return kind(f"{path}: {advice.format(error=error, seconds=BUSY_SECONDS)}")
 

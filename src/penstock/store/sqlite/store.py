@@ -374,6 +374,7 @@ class SqliteStore:
         return connection.migration_script(self.migration_status().current)
 
     def migrate(self) -> p.MigrationStatus:
+        connection.undo_cut_off(self.path, self._vfs)
         before = self.migration_status()
         self._create = True
         self._file()
