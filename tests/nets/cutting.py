@@ -94,11 +94,19 @@ class Disk:
             return
         file = self._files.setdefault(event.file, _File(None, []))
         if event.kind == "sync":
+            if file.safe is None and event.file.endswith(("-wal", "-journal")):
+                self._sync_folder()
             file.safe, file.since = _apply(file.safe, file.since), []
         elif event.kind == "delete" and event.offset:
             file.safe, file.since = None, []
         else:
             file.since.append(event)
+
+    def _sync_folder(self) -> None:
+        """As SQLite does with the first sync of a new log or journal: what was deleted before does not come back."""
+        for file in self._files.values():
+            if any(event.kind == "delete" for event in file.since):
+                file.safe, file.since = None, []
 
     def cut(self, way: Way, chance: random.Random) -> dict[str, bytes]:
         """The files that are found afterwards."""

@@ -81,3 +81,7 @@ def test_of_what_was_not_synced_anything_may_be_there() -> None:
     assert {b"2211", b"2231", b"22114", b"2211\0"} <= some
     disk.do(Event("delete", "a"))
     assert disk.cut("all", chance) == {}
+    assert disk.cut("nothing", chance) == {"a": b"2211"}
+    disk.do(Event("write", "a-wal", 0, b"5"))
+    disk.do(Event("sync", "a-wal"))
+    assert disk.cut("nothing", chance) == {"a-wal": b"5"}
