@@ -113,23 +113,22 @@ def run(net: str, given: list[Any], processes: int | None) -> int:
 def ablate(net: str, names: list[str]) -> int:
     """The first run that notices each safeguard's absence."""
     table = Table("taken away", "what notices", "what it says")
-    found = dict(_without_server(names) if net == "interleavings" else _without_file(net, names))
+    found = {name: _noticed(net, name) for name in names}
     for name, caught in found.items():
         table.add_row(name, *((str(caught), caught.problems[0]) if caught else ("nothing", "the net has a hole")))
     out.print(table)
     return 0 if all(found.values()) else 1
 
 
-def _without_server(names: list[str]) -> Iterator[tuple[str, Any]]:
-    with closing(Net()) as net:
-        for name in names:
-            yield name, ablations.noticed(net, ablations.SAFEGUARDS[name])
-
-
-def _without_file(net: str, names: list[str]) -> Iterator[tuple[str, Any]]:
-    with closing(WriteNet()) as writes, closing(PowerNet()) as power:
-        for name in names:
-            yield name, file_ablations.noticed(writes, power, file_ablations.of_net(net)[name])
+def _noticed(net: str, name: str) -> Any:
+    if net == "interleavings":
+        with closing(Net()) as server:
+            return ablations.noticed(server, ablations.SAFEGUARDS[name])
+    if net == "writes":
+        with closing(WriteNet()) as writes:
+            return file_ablations.noticed(writes, file_ablations.SAFEGUARDS[name])
+    with closing(PowerNet()) as power:
+        return file_ablations.noticed_by_cuts(power, file_ablations.SAFEGUARDS[name])
 
 
 def _with_bar(told: Iterable[Told], count: int, what: str) -> Iterator[Told]:

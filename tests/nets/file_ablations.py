@@ -119,10 +119,8 @@ def of_net(net: str) -> dict[str, Safeguard]:
     return {one.name: one for one in SAFEGUARDS.values() if (len(one.caught_by) == 1) == (net == "power")}
 
 
-def noticed(writes: WriteNet, power: PowerNet, safeguard: Safeguard) -> Verdict | CutVerdict | None:
-    """The first run that finds something without it."""
-    if len(safeguard.caught_by) == 1:
-        return _noticed_in_power(power, safeguard)
+def noticed(writes: WriteNet, safeguard: Safeguard) -> Verdict | None:
+    """The first run of two processes that finds something without it."""
     first, second = safeguard.caught_by
     writes.know(first, second)
     writes.take_away(safeguard.name)
@@ -136,7 +134,8 @@ def noticed(writes: WriteNet, power: PowerNet, safeguard: Safeguard) -> Verdict 
         writes.take_away(None)
 
 
-def _noticed_in_power(power: PowerNet, safeguard: Safeguard) -> CutVerdict | None:
+def noticed_by_cuts(power: PowerNet, safeguard: Safeguard) -> CutVerdict | None:
+    """The same of cut power."""
     [name] = safeguard.caught_by
     power.forget()
     try:

@@ -13,14 +13,13 @@ import pytest
 
 from tests.nets.cutting import Disk, Event
 from tests.nets.draw import draw_operations, seed
-from tests.nets.file_ablations import Safeguard, noticed, of_net
+from tests.nets.file_ablations import Safeguard, noticed_by_cuts, of_net
 from tests.nets.many import run_cuts
 from tests.nets.operations import OPERATIONS
 from tests.nets.power import ALL, ANSWERED, NOT_SYNCED, PowerNet
-from tests.nets.writes import WriteNet
 
-DRAWN = 4
-CUTS_MAX = 40
+DRAWN = 3
+CUTS_MAX = 30
 SEED = seed()
 
 
@@ -50,8 +49,7 @@ def test_every_cut_of_every_operation(net: PowerNet, name: str) -> None:
 @pytest.mark.turns
 @pytest.mark.parametrize("safeguard", of_net("power").values(), ids=lambda one: one.name)
 def test_without_a_safeguard_a_cut_finds_it(net: PowerNet, safeguard: Safeguard) -> None:
-    with closing(WriteNet()) as writes:
-        assert noticed(writes, net, safeguard), f"{safeguard.name}: nobody notices that it is gone"
+    assert noticed_by_cuts(net, safeguard), f"{safeguard.name}: nobody notices that it is gone"
 
 
 # The net itself

@@ -17,10 +17,9 @@ from tests.nets.file_ablations import Safeguard, noticed, of_net
 from tests.nets.file_scene import FIRST, SECOND
 from tests.nets.many import run_pair
 from tests.nets.operations import OPERATIONS
-from tests.nets.power import PowerNet
 from tests.nets.writes import IN_KERNEL, WriteNet
 
-DRAWN = 10
+DRAWN = 8
 HOLDS_MAX, HOLDS_OF_ALL = 4, 2
 SEED = seed()
 
@@ -53,8 +52,7 @@ def test_every_operation_beside_every_other(net: WriteNet, first: str) -> None:
 @pytest.mark.turns
 @pytest.mark.parametrize("safeguard", of_net("writes").values(), ids=lambda one: one.name)
 def test_without_a_safeguard_a_pair_finds_it(net: WriteNet, safeguard: Safeguard) -> None:
-    with closing(PowerNet()) as power:
-        caught = noticed(net, power, safeguard)
+    caught = noticed(net, safeguard)
     assert caught, f"{safeguard.name}: nobody notices that it is gone"
     first, second = safeguard.caught_by
     whole = [net.run(first, second, hold) for hold in net.holds(first, second) if safeguard.where in hold.what]
