@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +28,20 @@ MEMORY = Path("/dev/shm")
 SETTING, FIRST, SECOND, FOLLOWING = range(4)
 """Who has made an id."""
 IDS_MAX = 1000
+
+
+FOLDER = "PENSTOCK_NET_FOLDER"
+
+
+@contextmanager
+def shared_folder() -> Iterator[None]:
+    """What processes that are started meanwhile put down goes at the end, however they ended."""
+    with tempfile.TemporaryDirectory(prefix="nets-", dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        os.environ[FOLDER] = folder
+        try:
+            yield
+        finally:
+            del os.environ[FOLDER]
 
 
 class Ids:
@@ -68,7 +83,9 @@ class Scene:
     """A folder with the stage in it."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="net-", dir=MEMORY if MEMORY.is_dir() else None)
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="net-", dir=os.environ.get(FOLDER, MEMORY if MEMORY.is_dir() else None)
+        )
         self.folder = Path(self._folder.name)
         self._numbers = count()
         self._pasts: dict[tuple[tuple[int, str], ...], Past] = {}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from tests.nets.file_scene import shared_folder
 from tests.nets.interleavings import Net
 from tests.nets.operations import OPERATIONS
 from tests.nets.power import PowerNet
@@ -74,7 +75,7 @@ def _drawn(found: list[T], most: int | None, chance: random.Random | None) -> li
 def run_many(run: Callable[[T], Told], given: Iterable[T], processes: int | None) -> Generator[Told, None, None]:
     """As they are done, in any order. Whoever stops early ends the processes, and their servers go too."""
     context = multiprocessing.get_context("spawn")
-    with context.Pool(processes or cores(), _prepare) as pool:
+    with shared_folder(), context.Pool(processes or cores(), _prepare) as pool:
         yield from pool.imap_unordered(run, given)
 
 

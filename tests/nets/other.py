@@ -223,6 +223,7 @@ class Hands:
     def __init__(self, folder: Path) -> None:
         address = str(folder / "socket")
         self._listener = Listener(address, "AF_UNIX")
+        self._listener._listener._socket.settimeout(ANSWER_SECONDS)  # type: ignore[attr-defined]
         self._parent = subprocess.Popen([sys.executable, "-m", "tests.nets.other", address], stdin=subprocess.PIPE)
 
     def new(self, stage: Stage, without: str | None = None) -> Hand:
