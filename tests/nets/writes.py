@@ -171,18 +171,19 @@ class WriteNet:
         """What may be there, with what was answered: of one that is killed all or nothing, and nobody hears of it."""
         scene, one, two = self.scene, (FIRST, verdict.first), (SECOND, verdict.second)
         both, swapped = scene.past(one, two), scene.past(two, one)
-        number, ends = verdict.hold.number, self._commits(verdict.first)
+        number, ends = verdict.hold.number, self._places(verdict.first, "after COMMIT")
+        is_last = number >= max(self._places(verdict.first, "before BEGIN IMMEDIATE"), default=0)
         is_killed, is_over = verdict.hold.killed, bool(ends) and number >= ends[-1]
         orders = [Past(both.stored, both.mark, both.answers[is_killed:])]
-        if not is_over and verdict.waited != IN_KERNEL:  # Otherwise the second had to come after the first.
+        if not is_over and not (is_last and verdict.waited == IN_KERNEL):  # Then the second comes after the first.
             swapped_answers = swapped.answers[: 1 if is_killed else 2][::-1]
             orders.append(Past(swapped.stored, swapped.mark, swapped_answers))
         if not is_killed or is_over:
             return orders
         return [scene.past(two)] if not ends or number < ends[0] else [scene.past(two), *orders]
 
-    def _commits(self, name: str) -> list[int]:
-        return [number for number, what in enumerate(self.path(name)) if what == "after COMMIT"]
+    def _places(self, name: str, which: str) -> list[int]:
+        return [number for number, what in enumerate(self.path(name)) if what == which]
 
     def _work_off(self, verdict: Verdict, stored: str, world: World, eye: FileJudge) -> None:
         """By the second, and then the first can use it too. What looks the same as before goes on the same."""
