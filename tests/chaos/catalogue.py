@@ -34,6 +34,12 @@ ROWS = {
     21: "a job is cancelled or deleted while it runs",
     22: "old and new code on one schema",
     23: "all of it at once",
+    24: "a backup is restored",
+    25: "a replica takes over",
+    26: "tables are rewritten under load",
+    27: "the file is copied under load",
+    28: "two mount namespaces on one volume",
+    29: "the whole machine is paused",
 }
 
 ELSEWHERE = {
@@ -52,6 +58,8 @@ class Fault:
     engines: tuple[EngineName, ...]
     short: tuple[EngineName, ...]
     full: tuple[EngineName, ...]
+    rare: bool = False
+    """What people do to databases, and seldom: in `make test-long` alone."""
 
     @property
     def story(self) -> str:
@@ -68,12 +76,14 @@ def fault(
     name: str = "",
     short: tuple[EngineName, ...] | None = None,
     full: tuple[EngineName, ...] | None = None,
+    rare: bool = False,
 ) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
     """Enter a function into the catalogue, by its own name unless another is given."""
 
     def enter(run: Callable[[Stage], None]) -> Callable[[Stage], None]:
         called = name or run.__name__.replace("_", "-")
-        found = Fault(called, row, run, engines, engines if short is None else short, engines if full is None else full)
+        in_short, in_full = (engines if given is None else given for given in (short, full))
+        found = Fault(called, row, run, engines, in_short, in_full, rare)
         if found.name in FAULTS:
             raise ValueError(f"two faults are called {found.name}: rename one")
         FAULTS[found.name] = found

@@ -12,6 +12,7 @@ import apsw
 
 from penstock.store.contract import Store
 from penstock.store.open import open_store
+from tests.postgres.private import HOST
 from tests.postgres.server import Server
 
 EngineName = Literal["sqlite", "postgresql"]
@@ -93,6 +94,9 @@ class PostgresPlace:
 
     def __init__(self, server: Server) -> None:
         self.server = server
+        self.standby: Server | None = None
+        """One that may take over: then the address names both, and means the one that can be written to."""
+        self.database = "postgres"
         self.schema = f"chaos_{uuid.uuid4().hex}"
         self.effects = f"{self.schema}.effects"
         self.orders = f"{self.schema}.orders"
@@ -101,8 +105,12 @@ class PostgresPlace:
         self.deletion = [f"DELETE FROM {self.schema}.{table} WHERE id = CAST(:id AS uuid)" for table in tables]
 
     def address(self, port: int | None = None, **options: str) -> str:
-        address = self.server.url(schema=self.schema, **options)
-        return address if port is None else address.replace(f":{self.server.port}/", f":{port}/")
+        if self.standby is not None:
+            options = {"target_session_attrs": "read-write", **options}
+        address = self.server.url(self.database, schema=self.schema, **options)
+        ports = [self.server.port if port is None else port, *([self.standby.port] if self.standby else ())]
+        hosts = ",".join(f"{HOST}:{one}" for one in ports)
+        return address.replace(f"{HOST}:{self.server.port}/", f"{hosts}/")
 
     def writable(self) -> bool:
         """A process that stands still inside a transaction keeps its locks."""

@@ -13,6 +13,7 @@ from tests.chaos.figures import Figures
 from tests.chaos.places import EngineName, Place, PostgresPlace, SqlitePlace
 from tests.chaos.sizes import FULL, Size
 from tests.chaos.stage import Stage
+from tests.chaos.watch import Watch
 from tests.postgres.server import Server
 
 LOGS_SHOWN = 6
@@ -46,7 +47,9 @@ def run_fault(
     try:
         with Stage(place, size, seed, f"{seed}/{fault.name}/{engine}", replay, folder) as stage:
             try:
-                fault.run(stage)
+                with Watch(place) as watch:
+                    fault.run(stage)
+                watch.check()
             except Exception as error:
                 problem = story(fault, engine, error, stage)
             figures = stage.figures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.store.params import CheckStore
@@ -11,31 +11,47 @@ from tests.chaos.figures import Figures, superseded
 from tests.chaos.flows import check_flows
 from tests.chaos.forget import forget
 from tests.chaos.stage import Stage
+from tests.chaos.taken_back import Gap, check_refused, taken_back
 from tests.chaos.truth import Truth, check_plans, lost, read_truth
 from tests.checker import truth as checker_truth
 from tests.checker.check import must_hold
 from tests.checker.events import Event, read_folder
 from tests.checker.history import History
-from tests.checker.rules import Case
+from tests.checker.rules import ALL, Case, Rule
 from tests.checker.rules.pickup import pickups
 
 
-def settle(stage: Stage, *, removed: Collection[str] = ()) -> Truth:
-    """`removed` are jobs that the fault itself has deleted: nothing is promised of them."""
+def settle(
+    stage: Stage, *, removed: Collection[str] = (), gap: Gap | None = None, rules: Sequence[Rule] = ALL
+) -> Truth:
+    """`removed` are jobs that the fault itself has deleted: nothing is promised of them. In a `gap` time was taken
+    back, and the `rules` are those that hold all the same.
+    """
     stage.heal()
     stage.drain()
     stage.stop_workers()
+    truth = read_truth(stage.store, stage.place)
+    events = read_folder(stage.folder)
+    if gap is not None:
+        check_refused(events, gap)
+        removed = _gone(stage, taken_back(events, truth, gap), truth)
     for id in removed:
         stage.plans.pop(id, None)
-    truth = read_truth(stage.store, stage.place)
     known = checker_truth.read_truth(stage.store, [row for row in truth.effects if row[0] not in removed])
-    events = forget(read_folder(stage.folder), removed)
+    events = forget(events, removed)
     stage.figures = _figures(stage, truth, events, known)
-    must_hold(events, known, bounds=stage.bounds, seed=stage.seed, replay=stage.replay)
+    must_hold(events, known, bounds=stage.bounds, rules=rules, seed=stage.seed, replay=stage.replay)
     check_plans(truth, stage.plans)
     check_flows(truth, stage.plans, stage.flows)
     _check_store(stage)
     return truth
+
+
+def _gone(stage: Stage, ids: Collection[str], truth: Truth) -> Collection[str]:
+    """With the jobs of the workflows that are gone."""
+    stage.flows = [plan for plan in stage.flows if plan.id not in ids]
+    parts = {plan.id for plan in stage.plans.values() if plan.of in ids}
+    return {*ids, *(parts - truth.jobs.keys())}
 
 
 def _figures(stage: Stage, truth: Truth, events: list[Event], known: checker_truth.Truth) -> Figures:

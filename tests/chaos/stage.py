@@ -15,6 +15,8 @@ from penstock import App, StoreError, UnknownSchedule
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.job import FINAL, State
 from penstock.domain.workflows import WorkflowState
+from penstock.store.contract import Store
+from penstock.store.open import open_store
 from penstock.store.params import Count, ListWorkflows
 from tests.chaos.actors import Actor, Broken, until
 from tests.chaos.cast import Cast
@@ -43,10 +45,7 @@ class Stage(Cast):
         self.replay = replay
         self.dice = Random(luck)
         self.log = Log(folder, "harness")
-        self.store = prepare(place)
-        self.recorded = RecordingStore(self.store, self.log)
-        self.app = App(self.recorded)
-        """What the harness itself asks for goes into the histories too; what it only looks at, does not."""
+        self.look_at(prepare(place))
         self.bounds = Bounds(
             pickup_us=int((size.bound + LATE_SECONDS) * MICROSECONDS),
             once=EXACT,
@@ -61,6 +60,17 @@ class Stage(Cast):
         self._at_end = ExitStack()
         self.on_crash: Callable[[Actor], object] = self.again
         """What to do when a process has ended itself at a crash point."""
+
+    def look_at(self, store: Store) -> None:
+        """What the harness itself asks for goes into the histories too; what it only looks at, does not."""
+        self.store = store
+        self.recorded = RecordingStore(store, self.log)
+        self.app = App(self.recorded)
+
+    def reopen(self) -> None:
+        """The store is somewhere else now, or the file is another one."""
+        self.store.close()
+        self.look_at(open_store(self.place.address()))
 
     def __enter__(self) -> Self:
         return self

@@ -12,12 +12,14 @@ from tests.chaos.run import run_fault
 from tests.chaos.sizes import SHORT
 from tests.postgres.server import Server
 
-pytestmark = pytest.mark.turns
+FAULTS = [
+    pytest.param(fault, marks=pytest.mark.long if fault.rare else pytest.mark.turns, id=fault.name)
+    for fault in all_faults()
+    if "postgresql" in fault.short
+]
 
-FAULTS = [fault for fault in all_faults() if "postgresql" in fault.short]
 
-
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_every_promise_is_kept(fault: Fault, seed: int, tmp_path: Path, server: Callable[[], Server]) -> None:
     outcome = run_fault(fault, "postgresql", SHORT, seed, tmp_path, server)
     assert outcome.problem is None, outcome.problem
