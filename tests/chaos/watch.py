@@ -48,7 +48,7 @@ class Watch:
 
     def check(self) -> None:
         if self.found:
-            raise Broken(f"the store was not sound in two looks in a row: {self.found[0]}")
+            raise Broken(f"of the looks at the store while it was in use: {self.found[0]}")
 
     def _look_again_and_again(self) -> None:
         while not self._over.wait(EVERY_SECONDS):
@@ -57,6 +57,8 @@ class Watch:
             except PenstockError:
                 self._last = set()
                 self._close()
+            except Exception as error:
+                self.found.append(f"a look failed: {error!r}")
         self._close()
 
     def note(self, findings: list[Finding]) -> None:

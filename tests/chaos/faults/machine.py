@@ -13,7 +13,7 @@ from tests.chaos.stage import Stage
 
 @fault(row=29, rare=True)
 def machine_paused(stage: Stage) -> None:
-    """Workers, clients and the server stand still for longer than leases and heartbeats, and go on as if nothing was."""
+    """Workers, clients and the server stand still for longer than leases and heartbeats, and go on."""
     stage.bounds = replace(stage.bounds, pickup_us=None)  # Nobody is there to pick them up.
     stage.begin()
     for _ in range(max(2, stage.size.rounds // 2)):

@@ -17,7 +17,7 @@ from penstock.store.postgres.check import Server as Told
 from penstock.store.postgres.check_connections import WORKER_MAX, Room, connections_finding
 from penstock.store.postgres.check_durability import durability_finding, log_finding, unlogged_finding
 from penstock.store.postgres.grants import grants_sql
-from penstock.store.postgres.statements import migrations
+from penstock.store.postgres.statements import migrations, sql
 from penstock.store.postgres.wiring import drive
 from tests.contract.flows import Flow
 from tests.postgres.server import Server
@@ -406,6 +406,17 @@ def test_broken_pointers(world: RivalWorld, damage: str, fault: str) -> None:
     found, told = tell(only(findings(world, deep=True), "integrity"))
     assert (found, f"1 × {fault}" in told) == ("error", True)
     assert only(findings(world), "integrity").level == "ok"
+
+
+def test_a_table_that_is_dropped_while_it_is_looked_at(world: RivalWorld) -> None:
+    """As a restore does it: the list of the tables is of a moment at which it was still there."""
+    with world.rival() as conn:
+        conn.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+        world.rows(f"DROP TABLE {world.schema}.once")
+        rows = conn.execute(sql("check_tables", world.schema).encode()).fetchall()
+    found = drive(check._tables(SOUND), lambda asked: rows)
+    assert "once" in {name for name, *_ in rows}
+    assert {finding.level for finding in found} == {"ok"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 -- The tables with their sizes, their dead and live rows as the statistics know them, whether autovacuum is switched
--- off for them, and whether they are not logged.
+-- off for them, and whether they are not logged. One that is dropped meanwhile has no size.
 SELECT
-    class.relname::text, pg_total_relation_size(class.oid), pg_stat_get_live_tuples(class.oid),
+    class.relname::text, coalesce(pg_total_relation_size(class.oid), 0), pg_stat_get_live_tuples(class.oid),
     pg_stat_get_dead_tuples(class.oid),
     EXISTS (
         SELECT 1 FROM unnest(class.reloptions) AS option
