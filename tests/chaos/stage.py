@@ -200,13 +200,13 @@ class Stage(Cast):
     def drain(self, but: Collection[str] = ()) -> None:
         """Wait until the clients have enqueued all and every job has ended, but those of types that nobody runs."""
         until(lambda: not self.loading(), "the clients have enqueued everything", DRAIN_SECONDS)
-        until(self._schedule_stopped, "the schedule is removed", DRAIN_SECONDS)
+        until(self.schedule_stopped, "the schedule is removed", DRAIN_SECONDS)
         try:
             until(lambda: not self._open(but), "every job has ended", DRAIN_SECONDS)
         except Broken as late:
             raise Broken(f"{late}; left: {self._open(but)}") from None
 
-    def _schedule_stopped(self) -> bool:
+    def schedule_stopped(self) -> bool:
         """It would go on for ever. Where no worker has come so far as to install it, none will."""
         self.tend()
         schedules = App(self.store).schedules

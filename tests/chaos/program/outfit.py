@@ -12,6 +12,7 @@ from penstock.store.sqlite.store import SqliteStore
 from tests.chaos.program.clocks import WrongClock
 from tests.chaos.program.crashes import CrashingStore, DeafStore, Points, freeze_before
 from tests.chaos.program.disks import FillingDisk
+from tests.chaos.program.namespaces import see_only_as
 from tests.chaos.program.role import given
 from tests.checker.recording import Log, RecordingStore
 
@@ -21,6 +22,8 @@ PARENT = "CHAOS_PARENT"
 role = given()
 is_child = PARENT in os.environ
 """Whether this is a child process of a worker: it runs handlers, and has a history of its own."""
+if role.volume is not None and not is_child:
+    see_only_as(*role.volume)
 log = Log(role.histories, f"{role.name}-child-{os.getpid()}" if is_child else role.name)
 points = Points(None if is_child else role.crash, lambda: log.killed(role.name))
 clock = WrongClock(role.clock) if role.clock else None

@@ -38,6 +38,8 @@ class Role(msgspec.Struct, frozen=True, kw_only=True):
     """Nobody can ring its bell: it finds work by looking."""
     full: str | None = None
     """On SQLite: while this file is there, its disk is full."""
+    volume: tuple[str, str] | None = None
+    """A folder, and where alone this process sees it: in a mount namespace of its own."""
     plans: str | None = None
     """Of a client: the file with the jobs that it enqueues."""
     pause: float = 0.0
