@@ -1,21 +1,29 @@
-"""Clocks that are set forward and back by an hour while jobs run."""
+"""Clocks that are set forward and back by minutes and by an hour while jobs run."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.domain.clock import MICROSECONDS
 from tests.chaos.catalogue import fault
+from tests.chaos.faults.server import on_postgres
 from tests.chaos.load import standard_load
 from tests.chaos.program.clocks import set_wrong
 from tests.chaos.settle import settle
 from tests.chaos.stage import Stage
 
-HOUR = 3600.0
+MINUTE, HOUR = 60.0, 3600.0
+STEPS = (HOUR, -HOUR, 5 * MINUTE, -5 * MINUTE, 0.0)
+MOMENT = """
+CREATE OR REPLACE FUNCTION {schema}.moment(given bigint) RETURNS bigint LANGUAGE sql STABLE AS
+$$ SELECT coalesce(given, (extract(epoch FROM statement_timestamp()) * 1000000)::bigint + {off}::bigint) $$
+"""
+"""Where the statements of the store ask for the server's time."""
 
 
 @fault(row=16)
 def clocks_jump(stage: Stage) -> None:
-    """The clocks of workers jump by an hour, forward and back; each machine of its own, or one machine as a whole."""
+    """The clocks of workers jump, forward and back; each machine of its own, or one machine as a whole."""
     together = stage.place.engine == "sqlite"  # One file means one machine, and that has one clock, the store's too.
     files = [stage.folder / f"clock-{number}" for number in range(1, stage.size.workers + 1)]
     for number, file in enumerate(files, 1):
@@ -29,5 +37,20 @@ def clocks_jump(stage: Stage) -> None:
     # What was due in an hour by the wrong clock is due soon by the right one only if that is not behind.
     stage.healing.append(lambda: set_wrong(files[0], HOUR))
     stage.bounds = replace(stage.bounds, clocks_jump=True, pickup_us=None)
-    stage.while_loading(0.5, 1.0, lambda: set_wrong(stage.dice.choice(files), stage.dice.choice((HOUR, -HOUR, 0.0))))
+    stage.while_loading(0.5, 1.0, lambda: set_wrong(stage.dice.choice(files), stage.dice.choice(STEPS)))
+    settle(stage)
+
+
+@fault(row=16, engines=("postgresql",), rare=True)
+def server_clock_steps(stage: Stage) -> None:
+    """The clock of the server, by which the store goes, is set forward and back under everybody."""
+    place = on_postgres(stage)
+
+    def set_to(seconds: float) -> None:
+        place.rows(MOMENT.format(schema=place.schema, off=int(seconds * MICROSECONDS)))
+
+    stage.healing.append(lambda: set_to(HOUR))  # What was due in an hour by the wrong clock is due soon then.
+    stage.bounds = replace(stage.bounds, clocks_jump=True, pickup_us=None)
+    stage.begin()
+    stage.while_loading(0.3, 1.0, lambda: set_to(stage.dice.choice(STEPS)))
     settle(stage)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from typing import Any
 
 from penstock.store.params import RegisterWorker
@@ -15,6 +17,7 @@ from tests.chaos.load import Plan, new_id, standard_load
 from tests.chaos.places import prepare
 from tests.chaos.settle import settle
 from tests.chaos.stage import Stage
+from tests.nursery.nursery import ROOT
 
 PLACES = ("here", "there")
 
@@ -50,10 +53,21 @@ def _views(stage: Stage) -> list[dict[str, Any]]:
     stage.look_at(prepare(place))
     for name in PLACES:
         (stage.folder / name).mkdir()
+        _must_be_allowed(str(volume), str(stage.folder / name))
     return [
         {"address": f"sqlite:///{stage.folder / name}/jobs.db", "volume": (str(volume), str(stage.folder / name))}
         for name in PLACES
     ]
+
+
+def _must_be_allowed(volume: str, mounted: str) -> None:
+    """Said here, where it is seen, and not in the log of a process that is started again and again."""
+    tried = subprocess.run(
+        [sys.executable, "-m", "tests.chaos.program.namespaces", volume, mounted],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if tried.returncode != 0:
+        raise Broken(f"no mount namespace could be made: {tried.stderr.strip().splitlines()[-1]}")
 
 
 def _check_bell(stage: Stage, here: dict[str, Any], there: dict[str, Any]) -> None:

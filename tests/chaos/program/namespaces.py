@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 
 NEW_NAMESPACE = 0x20000  # CLONE_NEWNS
 BIND, ALL_BELOW, PRIVATE = 0x1000, 0x4000, 0x40000  # MS_BIND, MS_REC, MS_PRIVATE
@@ -31,3 +32,7 @@ def _must(answer: int, what: str) -> None:
     if answer != 0:
         error = ctypes.get_errno()
         raise PermissionError(error, f"{what} was refused ({os.strerror(error)}): run this fault as root")
+
+
+if __name__ == "__main__":
+    see_only_as(*sys.argv[1:])

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from penstock.domain.gates import Gate
-from penstock.domain.job import State
+from penstock.domain.job import FINAL, Event, State
 from penstock.store import params as p
 from tests.store.postgres.rivals import RivalWorld, emptied_world
 
@@ -104,3 +104,25 @@ def test_an_enqueue_that_parks_keeps_its_gate(world: RivalWorld, session: int) -
         seen += [claim.id for claim in claims]
         world.complete(*claims)
     assert seen == jobs
+
+
+@pytest.mark.parametrize("ending", ["completed", "failed"])
+def test_an_end_that_is_stored_is_not_denied_when_its_place_cannot_be_freed(
+    world: RivalWorld, session: int, ending: str
+) -> None:
+    """The end is committed, and then the disk is full: who is told that nothing was stored would say it again."""
+    first, second = add(world, 2)
+    (held,) = world.claim(session)
+    world.rows(
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$; "
+        f"CREATE TRIGGER full_disk BEFORE DELETE ON {world.schema}.hold EXECUTE FUNCTION full_disk()"
+    )
+    if ending == "completed":
+        assert world.complete(held) == []
+    else:
+        assert world.end(held, Event.FAIL) == []
+    assert world.state(first) in FINAL
+    world.rows("DROP FUNCTION full_disk CASCADE")
+    world.store.tend_gates(p.TendGates()).wait()
+    assert [claim.id for claim in world.claim(session)] == [second]

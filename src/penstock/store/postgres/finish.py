@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -14,6 +15,8 @@ from penstock.store.params import Claim, Completed, FinishJobs, History, SavePro
 from penstock.store.postgres.enqueue import enqueue_steps
 from penstock.store.postgres.steps import Steps, run
 from penstock.store.postgres.workflows import carry_out
+
+log = logging.getLogger("penstock.store")
 
 _ARRAYS = ("tokens", "finals", "states", "started", "delays", "errors", "reasons", "deciders", "backs", "crashes",
            "events", "keeps", "removes", "progress", "elsewhere")  # fmt: skip
@@ -30,9 +33,9 @@ def finish_steps(finish: FinishJobs, alone: bool = False) -> Steps[list[int]]:
         yield from _follow(finish, own, members)
     lost: list[int] = []
     for keep, run_ in groupby(finish.completed, key=attrgetter("keep")):
-        lost += yield from _complete(keep, list(run_), finish.history, own, careful=not alone)
+        lost += yield from _complete(keep, list(run_), finish.history, own, alone)
     if finish.unfinished:
-        lost += yield from end_attempts([ending_of(end) for end in finish.unfinished], finish.history, own)
+        lost += yield from end_attempts([ending_of(end) for end in finish.unfinished], finish.history, own, alone)
     return sorted(set(lost))
 
 
@@ -65,7 +68,7 @@ def is_alone(finish: FinishJobs) -> bool:
     return len({done.keep for done in finish.completed}) <= 1 and not workflows.has_members(finish)
 
 
-def _complete(keep: bool | int, done: list[Completed], history: History, own: bool, careful: bool) -> Steps[list[int]]:
+def _complete(keep: bool | int, done: list[Completed], history: History, own: bool, alone: bool) -> Steps[list[int]]:
     """Outcomes that are there already are looked for if the statement is not alone: then it cannot be run again."""
     tokens = [success.token for success in done]
     parameters = {
@@ -78,13 +81,13 @@ def _complete(keep: bool | int, done: list[Completed], history: History, own: bo
         "record": history == "all",
     }
     try:
-        [(stored, gated)] = yield from run("complete_jobs", **parameters, careful=careful)
+        [(stored, gated)] = yield from run("complete_jobs", **parameters, careful=not alone)
     except psycopg.errors.UniqueViolation:
-        if careful:
+        if not alone:
             raise
         [(stored, gated)] = yield from run("complete_jobs", **parameters, careful=True)
     if gated and own:
-        yield from run("release_holds", tokens=tokens, unused=[])
+        yield from _release(tokens, [], alone)
     return [] if stored is None else _missing(tokens, stored)
 
 
@@ -93,13 +96,27 @@ def _missing(tokens: Sequence[int], found: Sequence[int] | None) -> list[int]:
     return [token for token in tokens if token not in there]
 
 
-def end_attempts(endings: Sequence[Ending], history: History, own: bool = True) -> Steps[list[int]]:
+def _release(tokens: list[int], unused: list[int], alone: bool) -> Steps[None]:
+    """Free the gates that these attempts held. If their ends are committed, no error may say that they are not: what is
+    held by nobody is freed by the leader.
+    """
+    try:
+        yield from run("release_holds", tokens=tokens, unused=unused)
+    except psycopg.Error as error:
+        if not alone:
+            raise
+        log.warning("outcomes are stored, and the limits that their jobs held are left to the leader: %s", error)
+
+
+def end_attempts(
+    endings: Sequence[Ending], history: History, own: bool = True, alone: bool = False
+) -> Steps[list[int]]:
     """Return the jobs that will be tried again, and end the others. Answers the tokens that were lost."""
     columns = dict(zip(_ARRAYS, (list(column) for column in zip(*endings, strict=True)), strict=True))
     [(found, gated, _)] = yield from run("end_attempts", **columns, record=history != "none")
     if gated and own:
         unused = [end.token for end in endings if end.give_back and end.started_at is None]
-        yield from run("release_holds", tokens=[end.token for end in endings], unused=unused)
+        yield from _release([end.token for end in endings], unused, alone)
     return _missing([end.token for end in endings], found)
 
 
