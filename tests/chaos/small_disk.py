@@ -15,7 +15,7 @@ from tests.chaos.actors import Broken
 MEBIBYTES = 96
 """More than what `penstock doctor` wants to be free."""
 PIECES = (1 << 20, 1 << 12)
-UNMOUNT = 'read -r _; umount -l "$0" && rmdir "$0"'
+UNMOUNT = 'read -r _; umount -l "$0"; rmdir "$0"'
 """Its input ends when the process that made the disk ends, however that went."""
 
 
@@ -28,19 +28,22 @@ class SmallDisk:
         self._end: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={MEBIBYTES}m,mode=0711", "penstock", str(self.path)]
-        told = subprocess.run(mount, capture_output=True, text=True, check=False)
-        if told.returncode != 0:
-            self.path.rmdir()
-            raise Broken(f"a small disk could not be mounted, run this fault as root: {told.stderr}")
         self._end = subprocess.Popen(
             ["sh", "-c", UNMOUNT, str(self.path)], stdin=subprocess.PIPE, start_new_session=True
         )  # fmt: skip
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={MEBIBYTES}m,mode=0711", "penstock", str(self.path)]
+        told = subprocess.run(mount, capture_output=True, text=True, check=False)
+        if told.returncode != 0:
+            self.close()
+            raise Broken(f"a small disk could not be mounted, run this fault as root: {told.stderr}")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
         assert self._end is not None
         assert self._end.stdin is not None
         self._end.stdin.close()

@@ -14,7 +14,7 @@ from penstock import PenstockError
 from penstock.store.contract import Store
 from penstock.store.open import open_store
 from penstock.store.params import CheckStore, Finding
-from tests.chaos.actors import Broken
+from tests.chaos.actors import PATIENCE_SECONDS, Broken
 from tests.chaos.places import Place
 
 EVERY_SECONDS = 1.0
@@ -44,7 +44,9 @@ class Watch:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
-        self._thread.join(60)
+        self._thread.join(PATIENCE_SECONDS)
+        if self._thread.is_alive():
+            self.found.append("a look never came to its end")
 
     def check(self) -> None:
         if self.found:
