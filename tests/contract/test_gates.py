@@ -266,6 +266,19 @@ def test_a_clock_that_goes_back_neither_lets_more_through_nor_stops_all(world: W
     assert len(world.claim(session)) == 2
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_room_that_was_made_before_the_clock_went_back_is_used(world: World, session: int, ordered: bool) -> None:
+    """Nobody has looked yet, and the moment at which to look is an hour ahead now."""
+    _, second = add(world, msgspec.structs.replace(key("a"), ordered=ordered), count=2)
+    world.clock.advance(3600.0)
+    (held,) = world.claim(session)
+    assert world.claim(session) == []
+    world.complete(held)
+    world.clock.advance(-3590.0)
+    world.store.tend_gates(p.TendGates()).wait()
+    assert ids(world.claim(session)) == [second]
+
+
 def test_what_the_config_says_wins_over_the_code(world: World, session: int) -> None:
     add(world, rate("api", 1, 1.0), count=5)
     world.register("other", limits=(Limit("rate:api", 3, MICROSECONDS),))

@@ -14,9 +14,10 @@ from tests.chaos.stage import Stage
 
 MINUTE, HOUR = 60.0, 3600.0
 STEPS = (HOUR, -HOUR, 5 * MINUTE, -5 * MINUTE, 0.0)
-MOMENT = """
-CREATE OR REPLACE FUNCTION {schema}.moment(given bigint) RETURNS bigint LANGUAGE sql STABLE AS
-$$ SELECT coalesce(given, (extract(epoch FROM statement_timestamp()) * 1000000)::bigint + {off}::bigint) $$
+MOMENTS = {"moment": ("STABLE", "statement_timestamp()"), "moment_now": ("VOLATILE", "clock_timestamp()")}
+SET = """
+CREATE OR REPLACE FUNCTION {schema}.{name}(given bigint) RETURNS bigint LANGUAGE sql {kind} AS
+$$ SELECT coalesce(given, (extract(epoch FROM {clock}) * 1000000)::bigint + {off}::bigint) $$
 """
 """Where the statements of the store ask for the server's time."""
 
@@ -47,7 +48,10 @@ def server_clock_steps(stage: Stage) -> None:
     place = on_postgres(stage)
 
     def set_to(seconds: float) -> None:
-        place.rows(MOMENT.format(schema=place.schema, off=int(seconds * MICROSECONDS)))
+        off = int(seconds * MICROSECONDS)
+        every = [SET.format(schema=place.schema, name=name, kind=kind, clock=clock, off=off)
+                 for name, (kind, clock) in MOMENTS.items()]  # fmt: skip
+        place.rows(";".join(every))
 
     stage.healing.append(lambda: set_to(HOUR))  # What was due in an hour by the wrong clock is due soon then.
     stage.bounds = replace(stage.bounds, clocks_jump=True, pickup_us=None)

@@ -1,10 +1,10 @@
 -- Gates with room before which jobs are parked and that nobody looks at, and those that a clock which was set back keeps
--- closed for longer than their period.
+-- closed for longer than their period, or at all if they have none.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 leaked AS (DELETE FROM penstock.hold WHERE NOT EXISTS (SELECT 1 FROM penstock.lease WHERE lease.token = hold.token)),
 stuck AS MATERIALIZED (
     SELECT gate.gate FROM penstock.gate CROSS JOIN moment
-    WHERE gate.wake_at > moment.us + least(gate.period, 1000000000000000000)
+    WHERE gate.wake_at > moment.us + least(coalesce(gate.period, 0), 1000000000000000000)
         OR (
             gate.wake_at IS NULL
             AND EXISTS (SELECT 1 FROM penstock.parked WHERE parked.gate = gate.gate)
