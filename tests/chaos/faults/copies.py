@@ -122,9 +122,5 @@ def _await_ends(stage: Stage) -> None:
         stage.log.killed(worker.name)
     for client in stage.clients.values():
         if client.lives:
-            until(lambda: GONE in _histories(stage, client) or not client.lives, f"{client.name} is told")  # noqa: B023
+            until(lambda: client.said(GONE) or not client.lives, f"{client.name} is told")  # noqa: B023
             stage.kill(client)
-
-
-def _histories(stage: Stage, actor: Actor) -> str:
-    return (stage.folder / f"{actor.name}.jsonl").read_text()

@@ -6,6 +6,7 @@ Started again after a kill, it begins at the first job of the file: whatever was
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterator
 from itertools import groupby
@@ -22,6 +23,7 @@ from tests.chaos.program.lifeline import prepare
 from tests.chaos.program.outfit import new_app, role
 
 AGAIN_SECONDS = 0.05
+log = logging.getLogger("chaos.client")
 PASSING = (StoreError, psycopg.OperationalError)
 """What a client tries again after: statements of its own, in a transaction, fail with the errors of the driver."""
 
@@ -94,7 +96,8 @@ class Client:
                 try:
                     stored = self.send(plans)
                     break
-                except PASSING:
+                except PASSING as error:
+                    log.warning("not stored yet: %r", error)
                     time.sleep(AGAIN_SECONDS)
             time.sleep(pause_after(stored))
 
@@ -117,7 +120,8 @@ class Client:
                 try:
                     stored = await self.asend(plans)
                     break
-                except PASSING:
+                except PASSING as error:
+                    log.warning("not stored yet: %r", error)
                     await asyncio.sleep(AGAIN_SECONDS)
             await asyncio.sleep(pause_after(stored) * role.at_once)
 
