@@ -140,6 +140,7 @@ with SmallDisk() as disk:
 """
 
 
+@pytest.mark.long  # It mounts a disk, which only root may do; so does the next one.
 def test_a_small_disk_is_full_to_the_last_byte_and_empty_again() -> None:
     with SmallDisk() as disk:
         disk.fill()
@@ -150,6 +151,7 @@ def test_a_small_disk_is_full_to_the_last_byte_and_empty_again() -> None:
     assert not disk.path.exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_small_disk_goes_with_the_process_that_made_it(number: signal.Signals) -> None:
     process = subprocess.Popen(
