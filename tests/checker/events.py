@@ -61,6 +61,8 @@ class JobAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     delay: float = 0.0
     at: int | None = None
     ttl: float | None = None
+    resources: bool = False
+    capability: str = "general"
     remove_on_complete: bool | int = False
     remove_on_fail: bool | int = False
 
@@ -173,6 +175,8 @@ class JobClaimed(msgspec.Struct, frozen=True, omit_defaults=True):
     attempt: int
     crashes: int = 0
     passed_at: int | None = None
+    priority: int = 0
+    """As it was then: ageing raises it."""
 
 
 class ClaimTold(Event, frozen=True, kw_only=True):
@@ -370,6 +374,7 @@ _TOLD: dict[str, type[Event]] = {
     "recover": TakenTold,
     "give_back": GiveBackTold,
     "expire": Event,
+    "age": Event,
     "fail_unroutable": TakenTold,
     "mark": Event,
     "tend": Event,

@@ -53,6 +53,7 @@ class Lease:
     crashes: int
     claim: Operation
     passed_at: int | None = None
+    priority: int = 0
     writes: list[Write] = field(default_factory=list)
     next: Lease | None = None
 
@@ -104,6 +105,13 @@ class Life:
         """A job that its options removed is new to the store when its enqueue is sent once more: two lives, one id."""
         return self.removable and sum(origin.stored is not False for origin in self.origins) > 1
 
+    @property
+    def raised(self) -> bool:
+        """Whether ageing has given it a higher priority than it was enqueued with, as far as anybody has seen."""
+        asked = self.job.priority if self.job is not None else 0
+        seen = [*(lease.priority for lease in self.leases), *(job.priority for job in self.true)]
+        return any(one > asked for one in seen)
+
     def ends_for_good(self, write: Write) -> bool:
         """A job that a person asked to cancel ends with its attempt, however that ends."""
         return write.event in ENDING_FOR_GOOD or (write.ends and bool(self.cancels))
@@ -143,8 +151,9 @@ class Evidence:
                 self.life(job.id).origins.append(_enqueued(operation, job, position))
         for operation in self._history.of("schedule"):
             for change in operation.asked.changes:
-                stored = change.schedule in operation.told.stored if operation.ok else None
-                for job in change.jobs:
+                taken = change.schedule in operation.told.stored if operation.ok else None
+                for job in change.jobs:  # A tick whose unique key somebody holds is taken, and makes no job.
+                    stored = None if taken and job.unique is not None else taken
                     self.life(job.id).origins.append(Origin(operation, job, stored, bool(stored)))
         for operation in self._history.of("retry_dead"):
             news = [new for _, new in operation.told.pairs] if operation.ok else operation.asked.new_ids
@@ -154,7 +163,7 @@ class Evidence:
     def _add_leases(self) -> None:
         for claim in self._history.of("claim"):
             for job in claim.told.jobs if claim.ok else ():
-                lease = Lease(job.id, job.token, job.attempt, job.crashes, claim, job.passed_at)
+                lease = Lease(job.id, job.token, job.attempt, job.crashes, claim, job.passed_at, job.priority)
                 if job.token in self.leases:
                     self.same_token.append((self.leases[job.token], lease))
                 else:
@@ -258,8 +267,9 @@ class Evidence:
         ends = [*life.taken, *life.failed, *life.cancels, *(self.vague if self.hidden(life) else ())]
         ends += [w.operation for lease in life.leases for w in lease.writes if life.ends_for_good(w)]
         expired = any(job.state == "expired" for job in life.true) if life.true else life.job and life.job.ttl
+        unrouted = any(job.decided_by == "routing" for job in life.true) and not life.failed  # As it was enqueued.
         ended = not life.true or any(job.final for job in life.true)
-        if expired or (ended and not ends):
+        if expired or unrouted or (ended and not ends):
             return 0
         return min((end.begun for end in ends), default=NEVER)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.checker.check import violations
-from tests.checker.events import JobClaimed, Success, UniqueAsked
+from tests.checker.events import JobAsked, JobClaimed, ScheduleChanged, Success, UniqueAsked
 from tests.checker.rules import Rate
 from tests.checker.story import Story
 
@@ -92,6 +92,49 @@ def unique_key_whose_holder_has_expired() -> Story:
     for id in ("one", "two"):
         story.enqueue(id, unique=UniqueAsked("key"), ttl=1.0)
         story.stored(id, "expired", attempt=0)
+    return story
+
+
+def unique_key_whose_holder_found_no_worker() -> Story:
+    """It was dead when its enqueue returned; that somebody wanted to cancel it later says nothing."""
+    story = Story()
+    story.enqueue("one", unique=UniqueAsked("key"))
+    story.enqueue("two", unique=UniqueAsked("key"))
+    story.claim("w1", ("two", 1, 1))
+    story.complete("w1", "two", 1)
+    story.cancel("one", "dead", "dead")
+    story.stored("one", "dead", attempt=0, decided_by="routing")
+    story.stored("two")
+    return story
+
+
+def tick_whose_unique_key_is_held() -> Story:
+    """It is taken, and makes no job."""
+    story = Story()
+    story.enqueue("holder", unique=UniqueAsked("key"))
+    story.lead("w1", 1, lease=10.0)
+    changes = (ScheduleChanged("nightly", (JobAsked(id="tick", at=1, unique=UniqueAsked("key")),)),)
+    call = story.ask("w1", "schedule", changes=changes, term=1)
+    story.tell("w1", "schedule", call, stored=("nightly",))
+    story.claim("w1", ("holder", 1, 1))
+    story.complete("w1", "holder", 1)
+    story.stored("holder")
+    return story
+
+
+def two_turns_of_jobs_that_had_waited_for_long() -> Story:
+    """Ageing has put one before the others of its kind, whoever's turn it is."""
+    story = Story(turns=frozenset({"default"}))
+    for id, tenant in (("a1", "acme"), ("a2", "acme"), ("b1", "beta")):
+        story.enqueue(id, tenant=tenant)
+    call = story.ask("w1", "claim")
+    story.tell("w1", "claim", call, session=1, jobs=(JobClaimed("a1", 1, 1),))
+    call = story.ask("w1", "claim")
+    story.tell("w1", "claim", call, session=1, jobs=(JobClaimed("a2", 2, 1, priority=1),))
+    story.claim("w1", ("b1", 3, 1), session=1)
+    for token, id in enumerate(("a1", "a2", "b1"), start=1):
+        story.complete("w1", id, token)
+        story.stored(id)
     return story
 
 
@@ -206,6 +249,9 @@ DOUBTS: list[Callable[[], Story]] = [
     claim_that_a_crash_of_the_server_has_undone,
     unique_key_whose_holder_may_have_ended,
     unique_key_whose_holder_has_expired,
+    unique_key_whose_holder_found_no_worker,
+    tick_whose_unique_key_is_held,
+    two_turns_of_jobs_that_had_waited_for_long,
     limit_while_an_end_is_on_its_way,
     ordered_key_with_a_job_for_later,
     ordered_key_whose_clock_was_set,

@@ -44,6 +44,8 @@ class TrueJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How long before it was due a schedule has made it."""
     created_at: int = 0
     """When it was enqueued, by the store's clock."""
+    priority: int = 0
+    """As it is at the end: ageing raises it."""
 
     @property
     def final(self) -> bool:
@@ -134,6 +136,7 @@ def _true_job(job: Job, history: list[Transition]) -> TrueJob:
         type=job.type,
         state=str(job.state),
         created_at=to_us(job.created_at),
+        priority=job.priority,
         attempt=job.attempt,
         max_attempts=job.max_attempts,
         crashes=job.crashes,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.options import decode_policy
+from penstock.domain.options import NO_RESOURCES, decode_policy
 from penstock.store import params as p
 from tests.checker.events import (
     Failure,
@@ -52,6 +52,8 @@ def job_asked(job: p.NewJob) -> JobAsked:
         delay=job.spec.delay,
         at=job.spec.at,
         ttl=job.spec.ttl,
+        resources=job.spec.resources != NO_RESOURCES,
+        capability=job.spec.capability,
         remove_on_complete=policy.remove_on_complete,
         remove_on_fail=policy.remove_on_fail,
     )
@@ -75,7 +77,9 @@ def _enqueue_told(params: p.EnqueueJobs, stored: list[p.Enqueued], tokens: Token
 
 def _claim_told(params: p.ClaimJobs, claimed: p.Claimed, tokens: Tokens, asked_at: int) -> Fields:
     tokens.update((job.token, job.id) for job in claimed.jobs)
-    jobs = tuple(JobClaimed(job.id, job.token, job.attempt, job.crashes, job.passed_at) for job in claimed.jobs)
+    jobs = tuple(
+        JobClaimed(job.id, job.token, job.attempt, job.crashes, job.passed_at, job.priority) for job in claimed.jobs
+    )
     return {"session": params.session, "jobs": jobs, "claimed_at": claimed.claimed_at}
 
 

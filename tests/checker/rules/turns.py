@@ -29,7 +29,7 @@ def turns_of_tenants(case: Case) -> Iterator[Broken]:
     for turns in _turns(case).values():
         for (first, _), (second, life) in pairwise(turns):
             tenant = _tenant(life)
-            if tenant != _tenant(case.evidence.lives[first.id]):
+            if life.raised or tenant != _tenant(case.evidence.lives[first.id]):
                 continue
             for other in waiting[_kind(life)]:
                 if other.tenant != tenant and other.since < first.claim.begun and other.until > second.claim.ended:
@@ -58,7 +58,7 @@ def _waiting(case: Case) -> dict[Kind, list[Waiting]]:
     found: dict[Kind, list[Waiting]] = defaultdict(list)
     for life in case.evidence.lives.values():
         stored, job = life.stored_by, life.job
-        unsure = life.taken or life.cancels or life.failed or _was_held_by_nobody_known(life)
+        unsure = life.raised or life.taken or life.cancels or life.failed or _was_held_by_nobody_known(life)
         if (
             stored is not None
             and job is not None
