@@ -59,9 +59,9 @@ bench-growth: ## Measure how the cost per job grows, with plots: CURVES=waiting,
 		$(if $(OUT),--out "$(OUT)") $(if $(PLOTS),--plots "$(PLOTS)") $(if $(DATA),--data "$(DATA)") \
 		$(if $(REPLOT),--replot "$(REPLOT)")
 
-simulate: $(DEV) ## Run workers in virtual time with faults drawn from seeds: SEEDS=1000 FROM=0, or SEED=7 LOUD=1 SAVE=file
+simulate: $(DEV) ## Run workers in virtual time with faults drawn from seeds: SEEDS=1000 FROM=0 FEATURES=1, or SEED=7 LOUD=1 SAVE=file
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed "$(SEED)" $(if $(LOUD),--loud) $(if $(SAVE),--save "$(SAVE)"),\
-		$(if $(SEEDS),--seeds "$(SEEDS)") $(if $(FROM),--from "$(FROM)") $(if $(ALL),--keep-going))
+		$(if $(SEEDS),--seeds "$(SEEDS)") $(if $(FROM),--from "$(FROM)") $(if $(ALL),--keep-going) $(if $(FEATURES),--features))
 
 ablate: $(DEV) ## Take each safeguard away in the simulation and show the first seed that notices
 	@$(BIN)/python -m tests.simulation --ablate

@@ -15,7 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.simulation.ablations import SAFEGUARDS
+from tests.simulation.features import FEATURES, NEVER, PAIRS, Pair
 from tests.simulation.many import Case, run_many
+from tests.simulation.paired import empty, impossible, least
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.sometimes import SOMETIMES
 
@@ -31,7 +33,7 @@ def main() -> int:
             return ablate(options.safeguard or list(SAFEGUARDS), options.processes)
         if options.seed is not None:
             return replay(options.seed, options.loud, options.save)
-        return simulate(options.first, options.seeds, options.processes, options.keep_going)
+        return simulate(options.first, options.seeds, options.processes, options.keep_going, options.features)
     except KeyboardInterrupt:
         return 130
 
@@ -44,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--loud", action="store_true", help="with --seed: show what the workers log")
     parser.add_argument("--save", type=Path, help="with --seed: write the history to this file")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first seed that fails")
+    parser.add_argument("--features", action="store_true", help="show which features came together; all must have")
     parser.add_argument("--processes", type=int, help="how many at once (default: one per core)")
     parser.add_argument("--ablate", action="store_true", help="take each safeguard away and find a seed that notices")
     parser.add_argument("--safeguard", action="append", choices=list(SAFEGUARDS), help="with --ablate: only this one")
@@ -65,14 +68,16 @@ def replay(seed: int, loud: bool, save: Path | None) -> int:
     return 1 if outcome.trouble else 0
 
 
-def simulate(first: int, count: int, processes: int | None, keep_going: bool) -> int:
+def simulate(first: int, count: int, processes: int | None, keep_going: bool, features: bool) -> int:
     """Many seeds. The first that fails is told in full; the others in a line each."""
     begun, done, jobs, virtual = time.monotonic(), 0, 0, 0.0
     happened: Counter[str] = Counter()
+    pairs: Counter[Pair] = Counter()
     failed: list[Outcome] = []
     for outcome in _with_bar(run_many(map(Case, range(first, first + count)), processes), count, "seeds"):
         done, jobs, virtual = done + 1, jobs + outcome.jobs, virtual + outcome.virtual_seconds
         happened.update(outcome.happened)
+        pairs.update(outcome.pairs)
         if outcome.trouble:
             out.print(outcome.trouble if not failed else f"seed {outcome.seed}: {outcome.verdict}", markup=False)
             failed.append(outcome)
@@ -80,10 +85,18 @@ def simulate(first: int, count: int, processes: int | None, keep_going: bool) ->
                 break
     seconds = time.monotonic() - begun
     out.print(_happened(happened))
+    if features:
+        out.print(_paired(pairs))
+    out.print(_pairs_told(pairs))
     out.print(
         f"{done} seeds from {first}: {len(failed)} failed; {jobs:,} jobs, {virtual:,.0f} virtual seconds in "
         f"{seconds:.1f} s ({done / seconds:.1f} seeds/s)"
     )
+    if features:
+        wrong = [*(f"never together: {one} × {other}" for one, other in empty(pairs)),
+                 *(f"together, and cannot be: {one} × {other}" for one, other in impossible(pairs))]  # fmt: skip
+        out.print("\n".join(wrong), markup=False)
+        return 1 if failed or wrong else 0
     return 1 if failed else 0
 
 
@@ -118,6 +131,24 @@ def _happened(happened: Counter[str]) -> Table:
     for name in SOMETIMES:
         table.add_row(name, f"{happened[name]:,}")
     return table
+
+
+def _paired(pairs: Counter[Pair]) -> Table:
+    """How many jobs had both of two features."""
+    table = Table("jobs with both", *(str(number) for number, _ in enumerate(FEATURES[:-1], 1)), box=None, padding=0)
+    for number, name in enumerate(FEATURES, 1):
+        table.add_row(f"{number} {name}", *(_cell(pairs, name, other) for other in FEATURES[: number - 1]))
+    return table
+
+
+def _cell(pairs: Counter[Pair], one: str, other: str) -> str:
+    count = pairs[min(one, other), max(one, other)]
+    return f" {count}" if count or frozenset((one, other)) not in NEVER else " –"
+
+
+def _pairs_told(pairs: Counter[Pair]) -> str:
+    (one, other), times = least(pairs)
+    return f"{len(PAIRS) - len(empty(pairs))} of {len(PAIRS)} pairs; the least of all: {one} × {other}, {times} jobs"
 
 
 if __name__ == "__main__":

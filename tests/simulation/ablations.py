@@ -233,6 +233,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
         ),
         Safeguard("whoever makes room says so", _replaced((gates, "wake_gates"), by=lambda *_: None), 1),
         Safeguard("the order of a key", _replaced((gates, "room_for"), by=lambda job, gate, first: gate.room > 0), 2),
+        Safeguard("a job is raised with its row", _without_words(":raised", "raise_job", instead="priority"), 4),
         Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
         Safeguard("resources are counted", _replaced((Budget, "free"), by=lambda _: None), 2),
         Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 2),

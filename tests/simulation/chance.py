@@ -29,6 +29,30 @@ def chance_from(seed: int) -> Iterator[None]:
         random.setstate(before)
 
 
+class _Kept(logging.Handler):
+    def __init__(self, told: list[str]) -> None:
+        super().__init__(logging.ERROR)
+        self._told = told
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._told.append(record.getMessage())
+
+
+@contextmanager
+def store_errors() -> Iterator[list[str]]:
+    """What stores say of rows that contradict each other. They get past them, so that nobody else would notice."""
+    told: list[str] = []
+    logger, kept = logging.getLogger("penstock.store"), _Kept(told)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    logger.addHandler(kept)
+    try:
+        yield told
+    finally:
+        logger.removeHandler(kept)
+        logger.setLevel(level)
+
+
 @contextmanager
 def quiet(loud: bool = False) -> Iterator[None]:
     """Workers in trouble log a lot, and nobody reads it; `loud` shows everything."""

@@ -10,9 +10,20 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from penstock import AlreadyRetried, CommitUncertain, EnqueueUncertain, JobCall, StoreError, UnknownJob
+from penstock import AlreadyRetried, CommitUncertain, EnqueueUncertain, JobCall, StoreError, UnknownJob, UsageError
+from penstock.domain.job import FINAL, State
 from penstock.schedules.book import Schedules
-from penstock.store.params import CancelJob, DeadFilter, ListDead, PauseWork, RecoverJobs, ResumeWork, RetryDead
+from penstock.store.params import (
+    CancelJob,
+    DeadFilter,
+    ListDead,
+    ListJobs,
+    PauseWork,
+    RecoverJobs,
+    ResumeWork,
+    RetryDead,
+)
+from tests.simulation.features import Theme
 from tests.simulation.jobs import bind
 from tests.simulation.orders import Order
 from tests.simulation.process import Process, Surroundings
@@ -24,9 +35,12 @@ Asked = TypeVar("Asked")
 
 PAUSE_SECONDS = 0.3
 LOOK_SECONDS = 2.0
+OPERATED = frozenset({"cancel", "requeued", "pause"})
+CANCELLED = 2
 HURRY_SECONDS = 0.008
 """So long it takes the leader to look what is due and to take it, when nothing is wrong."""
-PAUSED_TYPES = ("work", "chain", "pay", "charge", "careful")
+PAUSED_TYPES = ("work", "chain", "pay", "charge", "careful", "pack", "rare")
+OPEN = frozenset(State) - FINAL
 
 
 class ClientProcess(Process, Generic[Asked]):
@@ -84,15 +98,26 @@ class JobsProcess(ClientProcess[Order]):
 
     async def _cancel(self, job_id: str, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        await until_known(lambda: self.store.cancel_job(CancelJob(job_id)))
+        try:
+            await until_known(lambda: self.store.cancel_job(CancelJob(job_id)))
+        except UnknownJob:
+            pass  # Its options have removed it.
 
 
 class OperatorProcess(Process):
-    """A person who retries dead letters, pauses a type for a while, and now and then looks for lost workers by hand."""
+    """A person who retries dead letters, pauses a type for a while, and now and then looks for lost workers by hand.
+
+    What is a theme of the seed is done more often.
+    """
+
+    @property
+    def _theme(self) -> Theme:
+        return self.around.theme
 
     async def main(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS * self.random.uniform(0.5, 1.5))
+            often = 0.4 if not self._theme.isdisjoint(OPERATED) else 1.0
+            await asyncio.sleep(often * LOOK_SECONDS * self.random.uniform(0.5, 1.5))
             try:
                 await self._look()
             except StoreError:
@@ -100,13 +125,25 @@ class OperatorProcess(Process):
 
     async def _look(self) -> None:
         page = await self.store.list_dead(ListDead(limit=5))
-        if page.jobs and self.random.random() < 0.5:
-            dead = self.random.choice(page.jobs)
+        wanted = len(page.jobs) if "requeued" in self._theme else min(len(page.jobs), self.random.randint(0, 1))
+        for dead in self.random.sample(page.jobs, wanted):
             await self._retry(dead.id)
         if self.random.random() < 0.3:
             await self.store.recover_jobs(RecoverJobs(STALE_SECONDS))
-        if not self.around.weather.only_deaths and self.random.random() < 0.5:  # Else pickups are timed.
+        if "cancel" in self._theme:
+            await self._cancel_some()
+        often = 1.0 if "pause" in self._theme else 0.5
+        if not self.around.weather.only_deaths and self.random.random() < often:  # Else pickups are timed.
             await self._pause()
+
+    async def _cancel_some(self) -> None:
+        """Of those that nobody but the store knows: follow-ups, and what schedules have made."""
+        found = await self.store.list_jobs(ListJobs(states=OPEN, limit=20))
+        for job in self.random.sample(found, min(len(found), CANCELLED)):
+            try:
+                await until_known(partial(self.store.cancel_job, CancelJob(job.id)))
+            except (UnknownJob, UsageError):
+                continue  # Its options have removed it, or it is only planned.
 
     async def _pause(self) -> None:
         names = tuple(self.random.sample(PAUSED_TYPES, 2))

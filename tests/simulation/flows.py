@@ -11,12 +11,15 @@ from penstock import Workflow
 from penstock.client import Client
 from penstock.domain.workflows import OnFailure
 from penstock.store.params import NewWorkflow
+from tests.simulation.features import Theme, draw_features, make_item
 from tests.simulation.jobs import bind
-from tests.simulation.orders import Item
+from tests.simulation.names import Item
 
 SHARE = 0.4
 """In so many seeds there are any."""
 FLOWS_MAX = 4
+THEMED = 6
+"""More of them in a seed whose theme they are."""
 FAILING = {"attempts": 1}
 
 
@@ -58,12 +61,14 @@ def _call(item: Item) -> Any:
     return bind(item.kind, item.args, item.options)
 
 
-def draw_flows(seed: int, seconds: float) -> list[FlowOrder]:
+def draw_flows(seed: int, theme: Theme, seconds: float) -> list[FlowOrder]:
     """In time order, from a chance of their own: in seeds without workflows nothing is different for them."""
     random = Random(f"{seed} flows")
-    if random.random() >= SHARE:
+    themed = "workflow" in theme
+    if random.random() >= SHARE and not themed:
         return []
     orders = [_draw_order(random, seconds) for _ in range(random.randint(1, FLOWS_MAX))]
+    orders += [_draw_themed(random, theme, seconds) for _ in range(THEMED if themed else 0)]
     return sorted(orders, key=lambda order: order.at)
 
 
@@ -76,6 +81,20 @@ def _draw_order(random: Random, seconds: float) -> FlowOrder:
         cancelled_after=random.expovariate(4.0) if random.random() < 0.25 else None,
         one_job_cancelled=random.random() < 0.4,
         retried=random.random() < 0.7,
+    )
+
+
+def _draw_themed(random: Random, theme: Theme, seconds: float) -> FlowOrder:
+    """A step of jobs with features of the seed, and one that comes after it, as well as it may."""
+    features = draw_features(random, theme - {"unique", "bulk", "follow-up", "schedule"})
+    first, second = (tuple(make_item(random, features) for _ in range(random.randint(1, 2))) for _ in range(2))
+    return FlowOrder(
+        at=random.uniform(0.0, seconds),
+        shape=(StepItem("first", first, (), "continue"), StepItem("second", second, ("first",))),
+        undo=make_item(random, features) if random.random() < 0.5 else None,
+        cancelled_after=random.expovariate(4.0) if "cancel" in features else None,
+        one_job_cancelled=True,
+        retried=random.random() < 0.3,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from random import Random
 from typing import Any, Protocol
 
 import msgspec
@@ -16,6 +17,8 @@ from penstock import App, BatchContext, Context, Exponential, Failed, Handler, J
 from penstock.client import Client
 from penstock.jobtype import JobType
 from penstock.store.contract import Transaction
+from tests.simulation.features import make_item
+from tests.simulation.names import NOWHERE
 
 POISON = '{"seconds": "soon"}'
 EFFECTS = "CREATE TABLE IF NOT EXISTS effects (job TEXT NOT NULL, token INTEGER NOT NULL)"
@@ -75,10 +78,17 @@ async def work(ctx: Context, seconds: float, fails: int = 0) -> float:
 
 
 @program.job(attempts=3, backoff=BACKOFF)
-async def chain(ctx: Context, seconds: float, links: int) -> None:
+async def chain(ctx: Context, seconds: float, links: int, last: Sequence[str] = ()) -> None:
+    """The last that follows has the features that are asked for."""
     _begin(ctx)
     await asyncio.sleep(seconds)
-    ctx.enqueue(work.bind(seconds=seconds) if links == 0 else chain.bind(seconds=seconds, links=links - 1))
+    if links > 0:
+        ctx.enqueue(chain.bind(seconds=seconds, links=links - 1, last=last))
+    elif last:
+        item = make_item(Random(ctx.id), last)
+        ctx.enqueue(bind(item.kind, item.args, item.options))
+    else:
+        ctx.enqueue(work.bind(seconds=seconds))
 
 
 @program.job(attempts=3, backoff=BACKOFF)
@@ -132,6 +142,12 @@ async def lonely(ctx: Context, seconds: float) -> None:
     """Does not bear another of its kind in the same process."""
     with _begin(ctx).uses("lonely", 1, 1):
         await asyncio.sleep(seconds)
+
+
+@program.job(attempts=2, backoff=BACKOFF, capability=NOWHERE, no_worker="fail")
+async def rare(ctx: Context, seconds: float, fails: int) -> None:
+    """Nobody can run it, and nobody waits for somebody who can."""
+    _begin(ctx).wrong(f"job {ctx.id} was run by a worker that cannot")
 
 
 @program.batch_job(size=4, wait=0.05, attempts=3, backoff=BACKOFF)
@@ -192,7 +208,21 @@ async def spawn(ctx: Context, size: int, seconds: float) -> None:
     ctx.enqueue(flow)
 
 
-DECLARED: tuple[Any, ...] = (work, chain, deadly, stubborn, pay, charge, heavy, lonely, pack, Careful, gather, spawn)
+DECLARED: tuple[Any, ...] = (
+    work,
+    chain,
+    deadly,
+    stubborn,
+    pay,
+    charge,
+    heavy,
+    lonely,
+    rare,
+    pack,
+    Careful,
+    gather,
+    spawn,
+)
 TYPES: dict[str, JobType[Any, Any, Any, Any]] = {one.name: one for one in DECLARED}
 
 

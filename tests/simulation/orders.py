@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from penstock import Concurrency, RateLimit, Resources, Tenant, Unique
+from penstock import Resources, Tenant, Unique
+from tests.simulation.features import SHARE, Theme, draw_features, make_item
+from tests.simulation.names import API, SHARED, SHOPS, TENANTS, UNIQUE_KEYS, Item, limited
 
-UNIQUE_KEYS = 4
-SHOPS = {"shop-0": 1, "shop-1": 1, "shop-2": 2}
-ORDERED = frozenset({"shop-0"})
-API = RateLimit("api", 5, per="1s")
 BULK_MAX = 6
-SHARED = "shared"
-"""The queue of the tenants."""
-TENANTS = ("acme", "beta", "zeta")
 FLOOD_MAX = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One job: which type, with which arguments and options."""
-
-    kind: str
-    args: dict[str, Any] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +25,15 @@ class Order:
     cancelled_after: float | None
 
 
-def draw_orders(random: Random, jobs: int, seconds: float) -> list[Order]:
+def draw_orders(random: Random, theme: Theme, jobs: int, seconds: float) -> list[Order]:
     """Orders of so many jobs over so many seconds, in time order."""
     orders: list[Order] = []
     left = jobs
     while left > 0:
+        if random.random() < SHARE:
+            orders.append(_draw_themed(random, theme, left, random.uniform(0.0, seconds)))
+            left -= len(orders[-1].items)
+            continue
         count = min(left, random.randint(2, BULK_MAX) if random.random() < 0.1 else 1)
         left -= count
         ids = tuple(str(uuid.UUID(int=random.getrandbits(128), version=4)) for _ in range(count))
@@ -58,6 +48,18 @@ def draw_orders(random: Random, jobs: int, seconds: float) -> list[Order]:
     if random.random() < 0.5:
         orders.append(_draw_flood(random, seconds))
     return sorted(orders, key=lambda order: order.at)
+
+
+def _draw_themed(random: Random, theme: Theme, left: int, at: float) -> Order:
+    """One job with features of the seed, or several."""
+    features = draw_features(random, theme)
+    count = min(left, random.randint(2, BULK_MAX)) if "bulk" in features else 1
+    ids = tuple(str(uuid.UUID(int=random.getrandbits(128), version=4)) for _ in range(count))
+    items = [make_item(random, features) for _ in range(count)]
+    if "follow-up" in features:
+        items = [Item("chain", {"seconds": 0.01, "links": 0, "last": sorted(features)}) for _ in items]
+    cancelled_after = random.expovariate(4.0) if "cancel" in features else None
+    return Order(at, tuple(items), ids if random.random() < 0.5 else None, cancelled_after)
 
 
 def _draw_flood(random: Random, seconds: float) -> Order:
@@ -142,17 +144,13 @@ def _unique(random: Random) -> Item:
 def _in_shop(random: Random) -> Item:
     shop = random.choice(sorted(SHOPS))
     fails = random.choice([0, 0, 0, 1])
-    return Item("work", {"seconds": random.uniform(0.005, 0.3), "fails": fails}, {"limit": _limit(shop)})
-
-
-def _limit(shop: str) -> Concurrency:
-    return Concurrency(shop, SHOPS[shop], ordered=shop in ORDERED)
+    return Item("work", {"seconds": random.uniform(0.005, 0.3), "fails": fails}, {"limit": limited(shop)})
 
 
 def _request(random: Random) -> Item:
     options: dict[str, Any] = {"rate_limit": API}
     if random.random() < 0.3:
-        options["limit"] = _limit("shop-0")
+        options["limit"] = limited("shop-0")
     return Item("work", {"seconds": random.uniform(0.005, 0.1)}, options)
 
 

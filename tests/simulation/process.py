@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 from penstock import Context
 from penstock.client import Client
 from penstock.domain.errors import ConfigError, StoreError, WorkerRefused
+from penstock.domain.options import DEFAULT_CAPABILITY
 from penstock.store.contract import Store, Transaction
 from penstock.store.sqlite.store import SqliteStore
 from penstock.worker.settings import make_settings
@@ -23,13 +24,17 @@ from tests.checker.events import Event
 from tests.checker.recording import MemoryLog, RecordingStore
 from tests.simulation.clock import TrueClock, WrongClock
 from tests.simulation.faulty import FaultyStore
+from tests.simulation.features import AGEING_SECONDS, Theme
 from tests.simulation.jobs import HAS, program
 from tests.simulation.line import Line
 from tests.simulation.loop import Time, VirtualLoop
+from tests.simulation.names import SPECIAL
 from tests.simulation.parts import on_the_loop
 from tests.simulation.weather import HEARTBEAT_SECONDS, Weather
 
 SLOTS = 4
+SLOTS_AGED = 2
+"""Where jobs are to wait for long."""
 POLL_SECONDS = 0.25
 CLOCK_OFF_SECONDS_MAX = 3600.0
 
@@ -52,6 +57,7 @@ class Surroundings:
     clock: TrueClock
     outside: VirtualLoop
     weather: Weather
+    theme: Theme
     events: list[Event]
     hooks: list[HookCalled]
     ended: Callable[[Process], None]
@@ -193,15 +199,17 @@ class WorkerProcess(Process):
     async def main(self) -> None:
         settings = make_settings(
             worker_id=self._worker_id,
-            concurrency=SLOTS,
+            concurrency=SLOTS_AGED if "aged" in self.around.theme else SLOTS,
+            capabilities=(DEFAULT_CAPABILITY, SPECIAL),
             resources=HAS,
             poll_interval=POLL_SECONDS,
             heartbeat_interval=HEARTBEAT_SECONDS,
             recovery_interval=HEARTBEAT_SECONDS,
             shutdown_timeout=1.0,
             leader_lease=1.0,
-            start_timeout=4.0,
-            start_check_interval=1.0,
+            start_timeout=1.5 if "given back" in self.around.theme else 4.0,
+            start_check_interval=0.5 if "given back" in self.around.theme else 1.0,
+            ageing=AGEING_SECONDS if "aged" in self.around.theme else None,
             health="off",  # No sockets, no threads.
         )
         self._worker = Worker(

@@ -15,9 +15,11 @@ from tests.checker.events import to_line
 from tests.checker.history import History
 from tests.checker.report import report
 from tests.checker.rules import Bounds, Case, Rate
-from tests.simulation.chance import chance_from, quiet
+from tests.simulation.chance import chance_from, quiet, store_errors
+from tests.simulation.features import Pair
 from tests.simulation.loop import Deadlock, Standstill
-from tests.simulation.orders import API, ORDERED, SHARED, SHOPS
+from tests.simulation.names import API, ORDERED, SHARED, SHOPS
+from tests.simulation.paired import count_pairs
 from tests.simulation.sometimes import count_happened
 from tests.simulation.world import World
 
@@ -37,6 +39,7 @@ class Outcome:
     jobs: int
     virtual_seconds: float
     happened: Counter[str]
+    pairs: Counter[Pair]
 
     @property
     def verdict(self) -> str:
@@ -50,16 +53,17 @@ def run_seed(seed: int, without: Ablation = nullcontext, loud: bool = False) -> 
         tempfile.TemporaryDirectory(prefix="penstock-simulation-") as folder,
         chance_from(seed),
         quiet(loud),
+        store_errors() as said,
         without(),
     ):
         world = World(seed, Path(folder))
         try:
-            return _outcome(world)
+            return _outcome(world, said)
         finally:
             world.close()
 
 
-def _outcome(world: World) -> Outcome:
+def _outcome(world: World, said: list[str]) -> Outcome:
     try:
         world.run()
     except (Deadlock, Standstill) as error:
@@ -68,6 +72,7 @@ def _outcome(world: World) -> Outcome:
     history = History(world.events)
     case = Case(history, truth, bounds_of(world))
     found = violations(case)
+    world.problems += [f"the store says: {one}" for one in said]
     parts = [f"PROBLEM: {problem}" for problem in world.problems[:PROBLEMS_SHOWN]]
     if found:
         parts.insert(0, report(case, found))
@@ -78,6 +83,7 @@ def _outcome(world: World) -> Outcome:
         jobs=len(truth.jobs),
         virtual_seconds=world.time.now,
         happened=count_happened(history, truth),
+        pairs=count_pairs(case),
     )
 
 

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from penstock import JobCall
 from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.ids import id_from
 from penstock.schedules.edits import new_row
 from penstock.schedules.plan import make_plan
 from penstock.store.contract import Store
 from penstock.store.params import ChangeSchedules, ReadSchedules, ScheduleChange, ScheduleRow, decode_plan
-from tests.simulation.jobs import work
+from tests.simulation.features import Theme, draw_features, make_item
+from tests.simulation.jobs import bind, work
 
 EACH = "each"
 """The one that makes up for all that was missed: nothing of it is left out."""
@@ -20,7 +22,7 @@ NAMES = (EACH, "once", "skip")
 TICKS_MIN, TICKS_MAX = 4, 8
 
 
-def add_schedules(store: Store, random: Random, seconds: float) -> None:
+def add_schedules(store: Store, random: Random, theme: Theme, seconds: float) -> None:
     now = store.read_clock().wait()
     limit = random.randint(TICKS_MIN, TICKS_MAX)
     plans: dict[str, dict[str, Any]] = {
@@ -28,8 +30,16 @@ def add_schedules(store: Store, random: Random, seconds: float) -> None:
         "once": {"cron": "* * * * * *", "misfire": "once", "limit": limit},
         "skip": {"every": "1500ms", "misfire": "skip", "grace": 0.5, "end": from_us(now + int(seconds * MICROSECONDS))},
     }
-    rows = [new_row(name, make_plan(work.bind(seconds=0.01), when), now, "world") for name, when in plans.items()]
+    rows = [new_row(name, make_plan(_job(name, random, theme), when), now, "world") for name, when in plans.items()]
     store.change_schedules(ChangeSchedules([ScheduleChange(row.name, row, None) for row in rows])).wait()
+
+
+def _job(name: str, random: Random, theme: Theme) -> JobCall[Any]:
+    """Of one no job may be left out, as by a unique key, or be removed."""
+    if name == EACH or "schedule" not in theme:
+        return work.bind(seconds=0.01)
+    item = make_item(random, draw_features(random, theme - {"bulk", "workflow", "follow-up", "delay"}))
+    return bind(item.kind, item.args, item.options)
 
 
 def read_rows(store: Store) -> list[ScheduleRow]:

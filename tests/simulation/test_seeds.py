@@ -11,7 +11,9 @@ from functools import cache
 import pytest
 
 from tests.long import commits
+from tests.simulation.features import PAIRS, Pair, draw_theme
 from tests.simulation.many import Case, run_many
+from tests.simulation.paired import empty, impossible
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.sometimes import SOMETIMES
 
@@ -55,6 +57,23 @@ def test_it_has_happened(what: str) -> None:
     for one in outcomes():
         happened.update(one.happened)
     assert happened[what] > 0, f"in {SEEDS} seeds this never happened: {what}"
+
+
+@pytest.mark.long("seeds")
+def test_any_two_features_have_come_together_on_one_job() -> None:
+    """Those of which that cannot be have not, either."""
+    pairs: Counter[Pair] = Counter()
+    for one in outcomes():
+        pairs.update(one.pairs)
+    assert not empty(pairs), f"in {SEEDS} seeds no job had both: {empty(pairs)}"
+    assert not impossible(pairs)
+
+
+def test_all_pairs_are_in_as_many_seeds_as_there_are_pairs() -> None:
+    drawn = Counter(
+        pair for seed in range(len(PAIRS)) for pair in PAIRS if draw_theme(seed).issuperset(pair)
+    )  # fmt: skip
+    assert all(drawn[pair] for pair in PAIRS if "expired" not in pair)
 
 
 @pytest.mark.parametrize("seed", REPLAYED)

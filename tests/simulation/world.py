@@ -22,12 +22,14 @@ from tests.checker.truth import Truth, read_truth
 from tests.simulation.clients import ClientProcess, HurriedProcess, JobsProcess, OperatorProcess, ResumingProcess
 from tests.simulation.clock import TrueClock
 from tests.simulation.ending import misplaced_jobs, untrue_hooks, workers_left
+from tests.simulation.features import bring_about, draw_theme
 from tests.simulation.flow_clients import FlowsProcess
 from tests.simulation.flows import draw_flows
 from tests.simulation.jobs import EFFECTS, EFFECTS_READ
 from tests.simulation.loop import Time, VirtualLoop
+from tests.simulation.names import Item
 from tests.simulation.nemesis import Nemesis
-from tests.simulation.orders import Item, Order, draw_orders
+from tests.simulation.orders import Order, draw_orders
 from tests.simulation.process import SLOTS, Process, Surroundings, WorkerProcess, is_expected
 from tests.simulation.schedules import add_schedules, left_out, read_rows
 from tests.simulation.weather import CALM, draw_weather
@@ -51,7 +53,8 @@ class World:
     def __init__(self, seed: int, folder: Path) -> None:
         self.seed = seed
         self._random = Random(f"{seed} world")
-        self._weather = draw_weather(self._random)
+        self.theme = draw_theme(seed)
+        self._weather = bring_about(self.theme, draw_weather(self._random))
         self._chaos_seconds = self._random.uniform(CHAOS_SECONDS_MIN, CHAOS_SECONDS_MAX)
         self.events: list[Event] = []
         self.problems: list[str] = []
@@ -61,13 +64,13 @@ class World:
         self.store = SqliteStore(str(folder / "jobs.db"), synchronous="normal", clock=clock)
         self._around = Surroundings(
             seed=seed, path=folder / "jobs.db", time=self.time, clock=clock, outside=self._loop, weather=self._weather,
-            events=self.events, hooks=[], ended=self._ended,
+            theme=self.theme, events=self.events, hooks=[], ended=self._ended,
         )  # fmt: skip
         self._processes: list[Process] = []
         self._closing = False
         with self.store.transaction() as tx:
             tx.execute(EFFECTS)
-        add_schedules(self.store, self._random, self._chaos_seconds)
+        add_schedules(self.store, self._random, self.theme, self._chaos_seconds)
 
     def run(self) -> None:
         """From the first start to the last stop."""
@@ -141,9 +144,9 @@ class World:
             self._start_worker(number, 0)
         for number in range(1, CLIENTS + 1):
             jobs = self._random.randint(JOBS_MIN, JOBS_MAX) // CLIENTS
-            orders = draw_orders(self._random, jobs, 0.8 * self._chaos_seconds)
+            orders = draw_orders(self._random, self.theme, jobs, 0.8 * self._chaos_seconds)
             self._start(JobsProcess(f"client-{number}", orders, self._around))
-        flows = draw_flows(self.seed, 0.8 * self._chaos_seconds)
+        flows = draw_flows(self.seed, self.theme, 0.8 * self._chaos_seconds)
         if flows:
             self._start(FlowsProcess("flows-1", flows, self._around))
         operator = OperatorProcess("operator-1", self._around)
