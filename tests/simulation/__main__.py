@@ -22,6 +22,7 @@ from tests.simulation.run import Outcome, run_seed
 from tests.simulation.sometimes import SOMETIMES
 
 ABLATION_SEEDS_MAX = 200
+TABLE_WIDTH = 160
 
 out = Console(highlight=False, soft_wrap=True)
 
@@ -86,7 +87,7 @@ def simulate(first: int, count: int, processes: int | None, keep_going: bool, fe
     seconds = time.monotonic() - begun
     out.print(_happened(happened))
     if features:
-        out.print(_paired(pairs))
+        out.print(_paired(pairs), width=max(out.width, TABLE_WIDTH))
     out.print(_pairs_told(pairs))
     out.print(
         f"{done} seeds from {first}: {len(failed)} failed; {jobs:,} jobs, {virtual:,.0f} virtual seconds in "

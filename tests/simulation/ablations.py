@@ -181,7 +181,7 @@ _real_hold = gates._hold
 SAFEGUARDS: dict[str, Safeguard] = {
     one.name: one
     for one in (
-        Safeguard("the fence at finish", _finish_by_job, 64),
+        Safeguard("the fence at finish", _finish_by_job, 28),
         Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 4),
         Safeguard("one job per unique key", _replaced((enqueue, "_taken"), by=lambda *_: None), 0),
         Safeguard(
@@ -190,7 +190,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
             0,
         ),
         Safeguard("a crash costs an attempt", _replaced((workers, "ending_of_lost"), by=_crash_for_free), 0),
-        Safeguard("a release costs none", _replaced((finish, "ending_of"), by=_release_charged), 3),
+        Safeguard("a release costs none", _replaced((finish, "ending_of"), by=_release_charged), 27),
         Safeguard(
             "a cancel wins",
             _without_words(
@@ -204,12 +204,12 @@ SAFEGUARDS: dict[str, Safeguard] = {
                 "record_unfinished",
                 "save_results",
             ),
-            2,
+            3,
         ),
-        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 73),
+        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 190),
         Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
-        Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 0),
-        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 8),
+        Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 22),
+        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 3),
         Safeguard("one leader", _replaced((coordinate, "lead_store"), by=_lead_for_all), 0),
         Safeguard(
             "the check of the leader's term",
@@ -220,23 +220,23 @@ SAFEGUARDS: dict[str, Safeguard] = {
                 (schedules, "check_term"),
                 by=lambda *_: None,
             ),
-            1,
+            3,
         ),
         Safeguard(
-            "the revision of a schedule", _without_words("revision = :before", "update_schedule", instead=":before"), 4
+            "the revision of a schedule", _without_words("revision = :before", "update_schedule", instead=":before"), 2
         ),
         Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 3),
-        Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 1),
-        Safeguard("starts count for a period", _replaced((gates, "_hold"), by=_hold_without_starts), 155),
+        Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 5),
+        Safeguard("starts count for a period", _replaced((gates, "_hold"), by=_hold_without_starts), 5),
         Safeguard(
             "tenants take turns", _replaced((claim, "take_turns"), by=lambda tx, asked, lanes, jobs, read: jobs), 2
         ),
-        Safeguard("whoever makes room says so", _replaced((gates, "wake_gates"), by=lambda *_: None), 1),
-        Safeguard("the order of a key", _replaced((gates, "room_for"), by=lambda job, gate, first: gate.room > 0), 2),
+        Safeguard("whoever makes room says so", _replaced((gates, "wake_gates"), by=lambda *_: None), 5),
+        Safeguard("the order of a key", _replaced((gates, "room_for"), by=lambda job, gate, first: gate.room > 0), 20),
         Safeguard("a job is raised with its row", _without_words(":raised", "raise_job", instead="priority"), 4),
         Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
         Safeguard("resources are counted", _replaced((Budget, "free"), by=lambda _: None), 2),
-        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 2),
+        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 3),
         Safeguard("the leader settles workflows", _replaced((coordinate, "settle_workflows"), by=lambda *_: 0), 3),
         Safeguard("a step waits for every job before it", _without_words("open - :ended", "count_down"), 1),
         Safeguard("a step waits for every step before it", _without_words("pending - 1", "unblock_steps"), 5),

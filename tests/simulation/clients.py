@@ -124,7 +124,7 @@ class OperatorProcess(Process):
                 continue  # A person tries again later.
 
     async def _look(self) -> None:
-        page = await self.store.list_dead(ListDead(limit=5))
+        page = await self.store.list_dead(ListDead(limit=20 if "requeued" in self._theme else 5))
         wanted = len(page.jobs) if "requeued" in self._theme else min(len(page.jobs), self.random.randint(0, 1))
         for dead in self.random.sample(page.jobs, wanted):
             await self._retry(dead.id)

@@ -62,10 +62,10 @@ NEVER: frozenset[frozenset[str]] = frozenset(
         _each("delay", "schedule"),  # The tick says when.
         map(frozenset, combinations(SOURCES, 2)),
         map(frozenset, combinations(KINDS, 2)),
-        _each("no worker", "capability", "removed", "retry", "recovered", "given back", "expired"),  # It never runs.
-        _each("expired", "removed", "retry", "recovered", "given back", "cancel"),  # Nor does this one.
-        _each("cancel", "removed", "requeued"),  # Who is cancelled is kept, and not among the dead.
-        _each("removed", "requeued"),  # Only what failed is retried, and is kept.
+        map(frozenset, combinations(("no worker", "expired", "cancel", "removed"), 2)),  # It ends in one way.
+        _each("no worker", "capability", "retry", "recovered", "given back"),  # It never runs.
+        _each("expired", "retry", "recovered", "given back"),  # Nor has this one.
+        _each("requeued", "cancel", "removed"),  # Only what failed or has expired is retried.
     )
 )
 """Pairs that cannot be."""
@@ -86,7 +86,7 @@ def bring_about(theme: Theme, weather: Weather) -> Weather:
     if "recovered" in theme:
         weather = replace(weather, kill_seconds=min(weather.kill_seconds or 2.0, 2.0))
     if "given back" in theme:
-        weather = replace(weather, uncertain=max(weather.uncertain, 0.1))
+        weather = replace(weather, claims_unheard=0.25)
     return weather
 
 

@@ -49,6 +49,8 @@ class Weather:
     died: float = 0.0
     deaf: float = 0.0
     """A wake-up is lost; it costs one poll."""
+    claims_unheard: float = 0.0
+    """Of claims alone: the jobs are given to a worker that never hears of them."""
     kill_seconds: float | None = None
     pause_seconds: float | None = None
     sleep_seconds: float | None = None
@@ -83,6 +85,8 @@ class Weather:
         if name in READS:
             return [(Fault.REFUSED, self.refused)]
         shares = [(Fault.REFUSED, self.refused), (Fault.LOST, self.lost), (Fault.UNCERTAIN, self.uncertain)]
+        if name == "claim_jobs":
+            shares.append((Fault.UNCERTAIN, self.claims_unheard))
         if name in REPEATABLE:
             shares.append((Fault.TWICE, self.twice))
         if name in DEADLY:
