@@ -152,6 +152,25 @@ def limit_while_an_end_is_on_its_way() -> Story:
     return story
 
 
+def rate_of_a_job_that_was_told_as_begun_and_did_not() -> Story:
+    """A worker tells of those that are next before it asks whether they are still its own, and gave this one back."""
+    story = Story(rates={"api": Rate(1, 1_000_000)})
+    story.enqueue("one", rate="api")
+    story.enqueue("two", rate="api")
+    story.claim("w1", ("one", 1, 1))
+    story.start("w1", 1)
+    story.end("w1", "one", 1, "release")
+    story.claim("w2", ("two", 2, 1))
+    story.run("w2", "two", 2)
+    story.complete("w2", "two", 2)
+    story.stored("two")
+    story.wait(2.0)
+    story.claim("w1", ("one", 3, 1))
+    story.complete("w1", "one", 3)
+    story.stored("one", steps="release")
+    return story
+
+
 def ordered_key_with_a_job_for_later() -> Story:
     """It is due after those that are enqueued after it; and of moments and delays nobody knows which comes first."""
     story = Story(ordered_keys=frozenset({"line"}))
@@ -253,6 +272,7 @@ DOUBTS: list[Callable[[], Story]] = [
     tick_whose_unique_key_is_held,
     two_turns_of_jobs_that_had_waited_for_long,
     limit_while_an_end_is_on_its_way,
+    rate_of_a_job_that_was_told_as_begun_and_did_not,
     ordered_key_with_a_job_for_later,
     ordered_key_whose_clock_was_set,
     killed_after_its_last_word,

@@ -51,7 +51,8 @@ def _claimed_at(lease: Lease) -> int:
 
 
 def _returned(case: Case, lease: Lease) -> bool:
-    """A claim that was given back before it began has used nothing up."""
-    begun = any(write.event == "start" for write in lease.writes)
+    """A claim that was given back before it began has used nothing up, also if it was told as begun: a worker tells of
+    those that are next, so that nobody else gets them, and then asks whether they are its own.
+    """
     released = any(write.event == "release" and write.operation.ok for write in lease.writes)
-    return released and not begun and lease.token not in case.run_tokens
+    return released and lease.token not in case.run_tokens
