@@ -20,6 +20,11 @@ ALWAYS = [
     ("complete in a transaction", "progress"),
 ]
 
+OPEN = [(first, "mark a worker") for first, second in PAIRS if first.startswith("claim") and second == "mark a worker"]
+"""Not mended yet: a worker that is marked in the midst of its claim is refused by the next statement of it, and what it
+had leased by then waits for the recovery, without its place before a limit. `make interleave` shows it.
+"""
+
 
 def seed() -> int:
     """Another one with each commit: in time all pairs are met."""
