@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from penstock.domain.errors import WorkerInactive
 from penstock.domain.gates import Gate
 from penstock.domain.job import FINAL, Event, State
 from penstock.store import params as p
@@ -69,6 +70,23 @@ def test_two_claims_at_once_do_not_both_pass(world: RivalWorld, session: int) ->
         found = [claim for future in claims for claim in future.result(30)]
     assert len(found) == 1
     assert world.state(job) in (State.BLOCKED, State.CLAIMED)
+
+
+def test_a_worker_that_is_marked_in_the_midst_of_its_claim_is_told_what_it_holds(
+    world: RivalWorld, session: int
+) -> None:
+    """The claim has leased a job and waits before its gate. It takes nothing more, and the next one is refused."""
+    (first,) = add(world)
+    with world.rival() as rival:
+        rival.execute("SELECT 1 FROM gate WHERE name = 'key:a' FOR UPDATE")
+        claiming = world.start_behind(rival, lambda: world.claim(session))
+        second = world.add()
+        world.store.mark_workers(p.MarkWorkers(failing=(session,))).wait()
+        rival.commit()
+        assert [claim.id for claim in claiming.result(30)] == [first]
+    with pytest.raises(WorkerInactive):
+        world.claim(session)
+    assert world.state(second) is State.PENDING
 
 
 def test_a_gate_before_which_a_job_is_being_parked_is_not_forgotten(world: RivalWorld, session: int) -> None:

@@ -40,6 +40,7 @@ PASSED_OVER_US = int(PASSED_OVER_SECONDS_MAX * MICROSECONDS)
 def claim_steps(claim: ClaimJobs) -> Steps[Claimed]:
     """Each statement is a transaction of its own."""
     seen: Seen = yield from value(SEEN)
+    seen.judged = False
     claimed = yield from _gather(seen, claim)
     jobs = yield from _admitted(seen, claim, claimed.jobs)
     for _ in range(OPENED_MAX):
@@ -240,9 +241,12 @@ def _claim(
     )
     status, now, snapshot, elsewhere, flooded, strange, ordered, overdue, seen.wake_at, *rest = answer
     new, new_dues, new_ids, lanes, dues, ids, *columns = rest
-    if status not in ("active", "draining"):
+    # Who is marked in the midst of a claim gets no more, and is told of what it holds by then: from one that is heard
+    # of, only the start timeout would take it. What a lost one held is taken already.
+    if status not in ("active", "draining") and not (status == "failing" and seen.judged):
         seen.upto = None
         raise refuse_claim(status)
+    seen.judged = True
     seen.note(now)
     if elsewhere or flooded:  # Nothing was taken. What is known of other tables says nothing of these.
         yield from _look_at_all(seen)

@@ -74,6 +74,8 @@ class Seen:
         self.expired_upto = 0
         self.expired_at = 0.0
         self.wake_at: int | None = None
+        self.judged = False
+        """Whether the claim that is under way was found to be one of a worker that gets jobs."""
         self.width = LANES_MIN
         self._eligible: dict[tuple[object, ...], Eligible] = {}
         self.turns = Turns()
