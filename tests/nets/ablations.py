@@ -1,7 +1,7 @@
 """Safeguards that can be taken away: without any of them, some interleaving must find what it protects from.
 
-Each puts other words into a statement, or a function of the store, for the length of a block. `caught_by` is a pair
-that finds it, and `where` a word of the holds that do.
+Each puts other words into a statement, or a function of the store, for the length of a block, or forgets what a claim
+remembers. `caught_by` is a pair that finds it, and `where` a word of the holds that do.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from unittest import mock
 
 from penstock.store.postgres import operate, statements, wiring
+from penstock.store.postgres.seen import Seen
 from tests.nets.interleavings import Net, Verdict
 
 Ablation = Callable[[Net], AbstractContextManager[None]]
@@ -59,6 +60,14 @@ def redefined(function: str, words: str, instead: str) -> Ablation:
             net.connection.execute(text.encode())
 
     return block
+
+
+@contextmanager
+def judged_by_each_statement(net: Net) -> Iterator[None]:
+    """Whether it is the first of a claim or not."""
+    never = property(lambda seen: False, lambda seen, value: None)
+    with mock.patch.object(Seen, "judged", never, create=True):
+        yield
 
 
 RAISED_BY_UPDATE = (
@@ -133,6 +142,12 @@ SAFEGUARDS: dict[str, Safeguard] = {
             "a cancel in the midst of a claim is kept",
             replaced(("admit", "AND NOT own.cancel", "")),
             ("claim", "cancel what may pass"),
+            "penstock.admit",
+        ),
+        Safeguard(
+            "a worker is judged once in a claim",
+            judged_by_each_statement,
+            ("claim, knowing the lanes", "mark a worker"),
             "penstock.admit",
         ),
         Safeguard(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-from penstock.domain.errors import PenstockError, WorkerRefused
+from penstock.domain.errors import PenstockError, WorkerInactive, WorkerRefused
 from penstock.store import params as p
 from penstock.store.postgres.check import INTEGRITY
 from penstock.store.postgres.statements import numbered, sql
@@ -233,8 +233,9 @@ def kept_words(case: Case, after: Seen, stage: Stage) -> Iterator[str]:
     """What an operation has answered is so."""
     told = {claim.token for _, doing in case.both for claim in claims_of(doing.answer)}
     refused = any(
-        isinstance(doing.error, WorkerRefused | Killed) for _, doing in case.both
-    )  # What a lost worker took is recovered.
+        isinstance(doing.error, WorkerRefused | Killed) and not isinstance(doing.error, WorkerInactive)
+        for _, doing in case.both
+    )  # What a lost worker took is recovered; but not from one that is only marked.
     for token in after.leases.keys() - case.before.leases.keys():
         if token not in told and not refused:
             yield f"a lease that nobody was told of: {token} of {after.leases[token]['id']}"
