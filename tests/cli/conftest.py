@@ -19,9 +19,12 @@ from typing import Any
 import pytest
 
 from penstock import App, DoNotRetry
+from tests.cli.forked import Forks
 
 DEADLINE_SECONDS = 30.0
 PENSTOCK = ("-m", "penstock")
+STARTING = frozenset({"worker", "start", "coordinator", "demo", "bench"})
+"""Commands that start processes, or run until they are told to end."""
 
 TASKS = """
 import asyncio
@@ -87,19 +90,26 @@ class Program:
         return Outcome(self.process.returncode, self.seen + out, err)
 
 
+def plain_environment() -> dict[str, str]:
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("PENSTOCK_")}
+    return plain | {"PYTHONUNBUFFERED": "1", "COLUMNS": "80"}
+
+
 class Shell:
     """Runs `penstock …` in the test's folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, forks: Forks) -> None:
         self.folder = folder
+        self.forks = forks
         self.programs: list[subprocess.Popen[Any]] = []
-        self.env = {key: value for key, value in os.environ.items() if not key.startswith("PENSTOCK_")}
-        self.env |= {"PYTHONUNBUFFERED": "1", "COLUMNS": "80"}
+        self.env = plain_environment()
 
     def run(
         self, *args: str, stdin: str | None = None, env: dict[str, str] | None = None, program: Sequence[str] = PENSTOCK
     ) -> Outcome:
         """Run a command to its end. Its stdin is never a terminal."""
+        if program is PENSTOCK and env is None and not STARTING.intersection(args[:1]):
+            return Outcome(*self.forks.run(args, self.folder, self.env, stdin or "", DEADLINE_SECONDS))
         ended = subprocess.run(
             [sys.executable, *program, *args],
             cwd=self.folder, env=self.env | (env or {}), input=stdin or "", capture_output=True, text=True,
@@ -176,9 +186,16 @@ def read_terminal(master: int, until: str | None = None, then: Callable[[], None
     return shown.decode()
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    made = Forks(plain_environment())
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Shell]:
-    made = Shell(tmp_path)
+def shell(tmp_path: Path, forks: Forks) -> Iterator[Shell]:
+    made = Shell(tmp_path, forks)
     yield made
     made.close()
 
