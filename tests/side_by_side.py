@@ -1,5 +1,6 @@
 """Runs the check of types and all tests in parts, three at once, the longest first: much of their time is waiting.
 
+`--coverage` measures which lines of the store and the domain they go over, which doubles the time of those that do.
 `--long` runs the long tests instead: all of them, one of ten slices (`--long 3`), or the one that is due at this commit
 (`--long next`). A part that is done says how long it took, and what it left out; one that failed says everything. Not
 by a shell's `&`, which would make the parts in the background deaf to SIGINT, and what they start too.
@@ -26,13 +27,10 @@ NOTHING_CHOSEN = 5
 TYPES = [sys.executable, "-m", "mypy"]
 PYTEST = [sys.executable, "-m", "pytest"]
 MEASURED = [sys.executable, "-m", "coverage", "run", "-p", "-m", "pytest"]
-FOLDERS = {
-    "e2e": PYTEST, "contract": MEASURED, "chaos": PYTEST, "store": MEASURED, "simulation": PYTEST, "cli": PYTEST,
-    "worker": PYTEST, "unit": MEASURED, "docs": PYTEST, "nets": PYTEST,
-}  # fmt: skip
-"""Each a part of its own; all that is not named is the last. What mostly waits is beside what mostly works. Coverage is
-that of the store and the domain, and costs time: it is measured where they are tested.
-"""
+FOLDERS = ("e2e", "contract", "chaos", "store", "simulation", "cli", "worker", "unit", "docs", "nets")
+"""Each a part of its own; all that is not named is the last. What mostly waits is beside what mostly works."""
+COVERING = ("contract", "store", "unit")
+"""Where the store and the domain are tested."""
 AGAIN = "postgresql-16 or model or very_many_steps"
 """Tests of the contract that go over the same lines very often or once more, and need not be measured: a part of their
 own.
@@ -89,9 +87,12 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def whole() -> dict[str, list[str]]:
+def whole(*, measured: bool = False) -> dict[str, list[str]]:
     """The commands of all parts of `make test`, by name."""
-    parts = {f"tests/{folder}": [*command, f"tests/{folder}"] for folder, command in FOLDERS.items()}
+    parts = {
+        f"tests/{folder}": [*(MEASURED if measured and folder in COVERING else PYTEST), f"tests/{folder}"]
+        for folder in FOLDERS
+    }
     others = [*PYTEST, *(f"--ignore={name}" for name in parts)]
     parts["tests/contract"] += ["-k", f"not ({AGAIN})"]
     parts = {"tests/contract again": [*PYTEST, "tests/contract", "-k", AGAIN], **parts, "the others": others}
@@ -108,9 +109,11 @@ def long(which: str) -> dict[str, list[str]]:
 def chosen(arguments: Sequence[str]) -> dict[str, list[str]]:
     if not arguments:
         return whole()
+    if arguments == ["--coverage"]:
+        return whole(measured=True)
     option, which = (*arguments, "all")[:2]
     if option != "--long" or which not in ("all", "next", *map(str, range(SLICES))):
-        raise SystemExit(f"python -m tests.side_by_side [--long [all | next | 0 … {SLICES - 1}]]")
+        raise SystemExit(f"python -m tests.side_by_side [--coverage | --long [all | next | 0 … {SLICES - 1}]]")
     if which == "next":  # `make test` has run what has its turn now.
         which = str((turn() + SLICES // 2) % SLICES)
         say(f"the long tests: slice {which} of {SLICES}; `make test-long` runs all of them")

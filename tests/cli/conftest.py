@@ -19,12 +19,10 @@ from typing import Any
 import pytest
 
 from penstock import App, DoNotRetry
-from tests.cli.forked import Forks
+from tests.forked import STARTING, Forks
 
 DEADLINE_SECONDS = 30.0
 PENSTOCK = ("-m", "penstock")
-STARTING = frozenset({"worker", "start", "coordinator", "demo", "bench"})
-"""Commands that start processes, or run until they are told to end."""
 
 TASKS = """
 import asyncio

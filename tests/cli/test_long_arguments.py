@@ -13,7 +13,7 @@ from penstock.cli import commands
 from penstock.cli.main import app as command_line
 from tests.cli.conftest import Call
 
-LENGTH = 100_000
+LENGTH = 20_000
 LINE_MAX = 2_500
 LONG = ["x" * LENGTH, "x y " * (LENGTH // 4), "9" * LENGTH, "\x1b" * LENGTH, f"sqlite:///{'x' * LENGTH}"]
 # What else a command needs so that it gets as far as the parameter in question, and not too far.

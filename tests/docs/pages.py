@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAPERS = [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
 PAGE_SECONDS_MAX = 60
+STRICT = ("-W", "error")
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def commands(page: Path) -> list[str]:
 def run_python(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run this interpreter with warnings as errors; the answer has its output."""
     return subprocess.run(
-        [sys.executable, "-W", "error", *arguments],
+        [sys.executable, *STRICT, *arguments],
         cwd=cwd,
         env={**os.environ, **environment},
         capture_output=True,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import os
 import re
 import shlex
 import shutil
@@ -12,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from penstock import App, JobFailed
-from tests.docs.pages import PAPERS, ROOT, commands, run_python, script
+from tests.docs.pages import PAGE_SECONDS_MAX, PAPERS, ROOT, STRICT, commands, run_python, script
+from tests.forked import STARTING, Forks
 
 CLI = ("-c", "from penstock.cli.main import main; main()")
 STORE = "sqlite:///jobs.db"
@@ -52,8 +55,19 @@ def project(as_readme_leaves_it: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@functools.cache
+def forks() -> Forks:
+    made = Forks(dict(os.environ), *STRICT)
+    atexit.register(made.close)
+    return made
+
+
 def penstock(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return run_python(*CLI, *words, cwd=folder, PENSTOCK_STORE=STORE, PYTHONPATH=str(folder))
+    environment = {"PENSTOCK_STORE": STORE, "PYTHONPATH": str(folder)}
+    if words[0] in STARTING:
+        return run_python(*CLI, *words, cwd=folder, **environment)
+    done = forks().run(words, folder, os.environ | environment, "", PAGE_SECONDS_MAX)
+    return subprocess.CompletedProcess(words, *done)
 
 
 @pytest.mark.parametrize("page", WITH_PENSTOCK, ids=lambda page: page.name)

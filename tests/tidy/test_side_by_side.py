@@ -9,7 +9,7 @@ import pytest
 
 from tests import side_by_side
 from tests.long import NOT_RUN
-from tests.side_by_side import AGAIN, FOLDERS, TYPES, chosen, main, whole
+from tests.side_by_side import AGAIN, COVERING, FOLDERS, MEASURED, TYPES, chosen, main, whole
 
 
 def python(code: str) -> list[str]:
@@ -56,6 +56,14 @@ def test_no_folder_is_run_twice_or_left_out() -> None:
     ]
 
 
+def test_coverage_is_measured_where_it_is_asked_for() -> None:
+    def measured(arguments: list[str]) -> set[str]:
+        return {name for name, command in chosen(arguments).items() if command[: len(MEASURED)] == MEASURED}
+
+    assert measured(["--coverage"]) == {f"tests/{folder}" for folder in COVERING}
+    assert measured([]) == set()
+
+
 def test_of_green_parts_it_is_told_what_they_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     said = f"much\n{NOT_RUN}: 3, of tests/a.py (3)\n=== 5 passed, 3 deselected in 2 s ==="
     assert main({"part": python(f"print({said!r})")}) == 0
@@ -84,7 +92,7 @@ def test_what_is_due_is_another_slice_than_the_nets_of_make_test(
     assert "slice 2 of 10" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [["--long", "10"], ["--long", "some"], ["3"]])
+@pytest.mark.parametrize("arguments", [["--long", "10"], ["--long", "some"], ["3"], ["--coverage", "3"]])
 def test_wrong_words_are_told(arguments: list[str]) -> None:
     with pytest.raises(SystemExit, match="--long"):
         chosen(arguments)

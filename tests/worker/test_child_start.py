@@ -202,6 +202,7 @@ def test_a_leaving_child_that_hangs_is_killed(
     beside_worker(process_app, story, process_slots=1, max_jobs=1)
 
 
+@pytest.mark.long
 def test_many_replacements_leave_nothing_behind(process_app: App) -> None:
     jobs.die_first.enqueue(signal.SIGKILL)
     burst(process_app, process_slots=1)  # Opens what stays open: the store, and its bell for the retry.

@@ -1,7 +1,7 @@
 """Runs commands in forks of one process that has imported them: imports take most of the time of a short command.
 
 A fork is a process of its own, with its own folder, environment, input and output, and ends as a program does. What it
-does not show is the start of one: commands that run jobs, all on a terminal, and those of `Shell.start` start anew.
+does not show is the start of one: commands that run jobs (`STARTING`) and all that is on a terminal start anew.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from typing import NamedTuple
 PREPARED = ("penstock.cli", "penstock.config", "penstock.store")
 NUMBER = struct.Struct("!i")
 REQUEST_BYTES = 1 << 20
+STARTING = frozenset({"worker", "start", "coordinator", "demo", "bench"})
+"""Commands that start processes, or run until they are told to end."""
 
 
 class Ended(NamedTuple):
@@ -38,12 +40,13 @@ class Ended(NamedTuple):
 class Forks:
     """The process that forks. It ends with the one that has started it, however that ends."""
 
-    def __init__(self, env: dict[str, str]) -> None:
+    def __init__(self, env: dict[str, str], *options: str) -> None:
+        """With options of the interpreter."""
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.cli.forked", str(theirs.fileno())],
-                env=env, cwd=Path(__file__).parents[2], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                [sys.executable, *options, "-m", "tests.forked", str(theirs.fileno())],
+                env=env, cwd=Path(__file__).parents[1], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
             )  # fmt: skip
 
     def run(self, args: Sequence[str], folder: Path, env: dict[str, str], stdin: str, timeout: float) -> Ended:
