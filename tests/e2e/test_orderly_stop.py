@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 
+import pytest
+
 from penstock import App, State
 from penstock.store.params import ListJobs
 from tests.e2e.processes import Process, Processes, counts, until
@@ -150,16 +152,24 @@ async def quick() -> None: ...
         concurrency=1,
         shutdown_timeout=0,
     )
-    quick = [app.client.call_by_name("quick", {}, {}, {}) for _ in range(3000)]
-    block = [app.client.call_by_name("gated", {"gate": gate}, {}, {})]
-    app.enqueue_many(quick[:1000] + block + quick[1000:])
-    worker.wait_for("begun 1")
-    until(lambda: counts(app).get(State.CLAIMED), "jobs wait in the worker's buffer")
+    quick = [app.client.call_by_name("quick", {}, {}, {}) for _ in range(50)]
+    gates = [f"{gate}-{number}" for number in range(10)]
+    app.enqueue_many(quick * 20)
+    for one in gates:
+        app.enqueue_many([*quick, app.client.call_by_name("gated", {"gate": one}, {}, {})])
+    for number, one in enumerate(gates):
+        worker.wait_for("begun 1", number + 1)
+        if counts(app).get(State.CLAIMED, 0) > 1:  # It is in the slot, others wait behind it.
+            break
+        open(one, "w").close()  # It was the last one of those that were fetched.
+    else:
+        pytest.fail("never were any jobs fetched ahead")
     worker.stop()
     assert set(counts(app)) == {State.COMPLETED, State.PENDING}
-    assert sum(counts(app).values()) == 3001
+    assert sum(counts(app).values()) == 1510
     pending = app.store.list_jobs(ListJobs(states=frozenset({State.PENDING}), limit=5000)).wait()
     assert {job.attempt for job in pending} == {0}
-    open(gate, "w").close()
+    for one in gates:
+        open(one, "w").close()
     processes.worker(GATED + "\n@app.job\nasync def quick() -> None: ...\n", burst=True).wait()
-    assert counts(app) == {State.COMPLETED: 3001}
+    assert counts(app) == {State.COMPLETED: 1510}
