@@ -8,13 +8,17 @@ by a shell's `&`, which would make the parts in the background deaf to SIGINT, a
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from tests.long import NOT_RUN, SLICES, turn
@@ -22,6 +26,8 @@ from tests.long import NOT_RUN, SLICES, turn
 AT_ONCE = 3
 LOOK_SECONDS = 0.2
 INTERRUPTED = 130
+MEMORY_BYTES = 4 << 30
+"""What must be free; they take less than half a GiB at a time."""
 NOTHING_CHOSEN = 5
 """How pytest ends when none of the tests is wanted."""
 TYPES = [sys.executable, "-m", "mypy"]
@@ -60,9 +66,11 @@ class Part:
         return self.output.read().decode(errors="replace")
 
 
-def start(name: str, command: Sequence[str]) -> Part:
+def start(name: str, command: Sequence[str], folder: str | None = None) -> Part:
+    """With a folder for what it makes, if not where such things are made by default."""
     output = tempfile.TemporaryFile()  # noqa: SIM115 — closed in stop()
-    process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    env = {**os.environ, "TMPDIR": folder} if folder else None
+    process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=env)
     return Part(name, command, process, output, time.monotonic())
 
 
@@ -129,7 +137,20 @@ def report(part: Part) -> str:
     return "\n".join([f"{part.name}: {lines[-1].strip('= ')}", *(one for one in lines[:-1] if one.startswith(NOT_RUN))])
 
 
-def main(commands: dict[str, list[str]]) -> int:
+@contextmanager
+def in_memory(memory: Path = Path("/dev/shm")) -> Iterator[str | None]:
+    """A folder in memory, where there is room for all that tests make there: their servers and files do not wait for a
+    disk then. The long tests do without it.
+    """
+    if not memory.is_dir() or shutil.disk_usage(memory).free < MEMORY_BYTES:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="penstock-tests-", dir=memory, ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)  # Servers do not run as root.
+        yield folder
+
+
+def main(commands: dict[str, list[str]], folder: str | None = None) -> int:
     waiting = list(commands.items())
     running: list[Part] = []
     worst = 0
@@ -137,7 +158,7 @@ def main(commands: dict[str, list[str]]) -> int:
     try:
         while waiting or running:
             while waiting and len(running) < AT_ONCE:
-                running.append(start(*waiting.pop(0)))
+                running.append(start(*waiting.pop(0), folder))
             time.sleep(LOOK_SECONDS)
             for part in [part for part in running if part.process.poll() is not None]:
                 worst = max(worst, part.failed)
@@ -152,4 +173,7 @@ def main(commands: dict[str, list[str]]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(chosen(sys.argv[1:])))
+    commands = chosen(sys.argv[1:])
+    with in_memory() if "types" in commands else nullcontext() as folder:
+        code = main(commands, folder)
+    sys.exit(code)

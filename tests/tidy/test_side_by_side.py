@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests import side_by_side
 from tests.long import NOT_RUN
-from tests.side_by_side import AGAIN, COVERING, FOLDERS, MEASURED, TYPES, chosen, main, whole
+from tests.side_by_side import AGAIN, COVERING, FOLDERS, MEASURED, TYPES, chosen, in_memory, main, whole
 
 
 def python(code: str) -> list[str]:
@@ -70,6 +71,26 @@ def test_of_green_parts_it_is_told_what_they_left_out(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines() == [
         "part: 5 passed, 3 deselected in 2 s", f"{NOT_RUN}: 3, of tests/a.py (3)",
     ]  # fmt: skip
+
+
+def test_what_tests_make_is_in_memory_where_there_is_room_and_gone_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(side_by_side, "MEMORY_BYTES", 1)
+    with in_memory(tmp_path) as folder:
+        assert main({"part": python("import tempfile; print(tempfile.mkdtemp())")}, folder) == 0
+        assert capsys.readouterr().out.startswith(f"part: {folder}/")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "needed"), [("there", 1 << 60), ("not there", 1)])
+def test_without_room_in_memory_it_is_where_such_things_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, needed: int
+) -> None:
+    (tmp_path / "there").mkdir()
+    monkeypatch.setattr(side_by_side, "MEMORY_BYTES", needed)
+    with in_memory(tmp_path / name) as folder:
+        assert folder is None
 
 
 def test_a_part_without_any_test_of_a_slice_is_no_failure() -> None:
