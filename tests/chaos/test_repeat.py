@@ -30,6 +30,7 @@ def test_the_first_failure_is_shown_and_ends_it_at_once(capsys: pytest.CaptureFi
     assert "round 1 failed, after 0 green ones" in told
 
 
+@pytest.mark.long
 def test_the_time_is_bounded_and_a_round_that_it_cuts_off_does_not_count(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--rounds", "5", "--minutes", "0.01"], [GREEN, SLOW]) == 0
     assert "0.01 minutes are over: 0 of 5 rounds, all of them green" in capsys.readouterr().out
