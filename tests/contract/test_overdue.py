@@ -9,7 +9,7 @@ import pytest
 
 from penstock.domain.gates import Gate
 from penstock.domain.job import Event, State
-from penstock.domain.options import Tenant
+from penstock.domain.options import NO_RESOURCES, Tenant, Unique
 from penstock.store import params as p
 from tests.contract.world import World, policy_text
 
@@ -123,3 +123,57 @@ def test_the_fraction_of_a_second_counts(world: World) -> None:
     assert world.state(job) is State.PENDING
     world.clock.advance(0.000001)
     assert world.state(job) is State.EXPIRED
+
+
+@pytest.mark.parametrize("delay", [0.0, 2.0])
+def test_it_holds_its_unique_key_no_longer(world: World, session: int, delay: float) -> None:
+    """Or the next one would be told of a job that never runs."""
+    old = world.add(ttl=TTL, delay=delay, unique=Unique("key"))
+    world.clock.advance(TTL + delay)
+    new = world.new_job(unique=Unique("key"))
+    assert world.enqueue(new) == [p.Enqueued(new.id, True)]
+    assert [claim.id for claim in world.claim(session)] == [new.id]
+    assert world.state(old) is State.EXPIRED
+    assert world.enqueue(world.new_job(unique=Unique("key"))) == [p.Enqueued(new.id, False)]
+
+
+def test_one_that_is_blocked_holds_its_unique_key_no_longer(world: World, session: int) -> None:
+    gate = Gate("key:a", 1, None, "key:a")
+    first, second = (
+        msgspec.structs.replace(world.new_job(ttl=ttl, unique=unique), gates=(gate,))
+        for ttl, unique in ((None, None), (TTL, Unique("key")))
+    )
+    world.enqueue(first, second)
+    assert world.claim_one(session).id == first.id
+    world.clock.advance(TTL)
+    new = world.new_job(unique=Unique("key"))
+    assert world.enqueue(new) == [p.Enqueued(new.id, True)]
+    assert world.state(second.id) is State.EXPIRED
+
+
+def test_a_key_for_a_period_is_held_to_its_end(world: World) -> None:
+    old = world.add(ttl=TTL, unique=Unique("key", per=60.0))
+    world.clock.advance(TTL)
+    assert world.enqueue(world.new_job(unique=Unique("key"))) == [p.Enqueued(old, False)]
+
+
+def test_it_can_be_retried_and_purged_as_a_dead_letter(world: World) -> None:
+    old, other = world.add(ttl=TTL), world.add(ttl=TTL)
+    world.clock.advance(TTL)
+    new_id = world.new_id()
+    again = p.RetryDead(filter=p.DeadFilter(ids=(old,)), new_ids=[new_id])
+    assert world.store.retry_dead(again).wait() == [(old, new_id)]
+    assert world.store.purge_dead(p.PurgeDead(filter=p.DeadFilter(ids=(other,)))).wait() == 1
+    assert world.find(other) is None
+
+
+def test_it_is_neither_raised_nor_failed_for_want_of_a_worker(world: World) -> None:
+    job = world.add(ttl=TTL)
+    world.clock.advance(60)
+    world.store.age_jobs(p.AgeJobs(1.0)).wait()
+    lane = p.FailUnroutable(
+        type="task", queue="default", capability="general", resources=NO_RESOURCES, reason="no workers available"
+    )
+    assert world.store.fail_unroutable(lane).wait() == []
+    found = world.read(job)
+    assert (found.state, found.priority) == (State.EXPIRED, 0)

@@ -211,14 +211,24 @@ def _holders(wanted: dict[str, Wanted]) -> Steps[dict[str, str]]:
     taken = {key for (key,) in (yield from run("take_unique", **_keyed(wanted)))}
     there = {key: one for key, one in wanted.items() if key not in taken}
     if there:
-        free = dict(there)
-        for key, holder, valid in (yield from run("read_unique", keys=sorted(there))):
-            if valid:
-                holders[key] = holder
-                del free[key]
+        held = yield from _standing(sorted(there))
+        free = {key: one for key, one in there.items() if key not in held}
         if free:
             yield from run("hold_unique", **_keyed(free))
+        holders |= held
     return holders
+
+
+def _standing(keys: list[str]) -> Steps[dict[str, str]]:
+    """Who holds these. One that has waited for too long reads as expired: it ends here, and holds nothing any more."""
+    found = yield from run("read_unique", keys=keys)
+    late = [holder for _, holder, valid, late in found if valid and late]
+    if late:
+        in_line = yield from run("expire_holders", ids=late)
+        if in_line:
+            yield from run("leave_line", ids=[id_ for (id_,) in in_line])
+        found = yield from run("read_unique", keys=keys)
+    return {key: holder for key, holder, valid, _ in found if valid}
 
 
 def _keyed(wanted: dict[str, Wanted]) -> dict[str, list[Any]]:

@@ -124,6 +124,7 @@ def purge_dead(purge: p.PurgeDead) -> Steps[int]:
 
 def _find_dead(filter: p.DeadFilter, limit: int) -> Steps[list[DeadJob]]:
     """The oldest dead letters that match, locked until the end of the transaction; all that are named, or an error."""
+    yield from expire_all()  # What reads as expired is among them.
     matching, bindings = dead_matching(filter)
     text = sql("find_dead", DEFAULT_SCHEMA).format(matching=matching)
     rows = yield from run_text("find_dead", text, **bindings, limit=max(limit, len(filter.ids or ())))

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from penstock.domain.job import StateCode
 from penstock.store.endings import refuse_claim
 from penstock.store.gating import any_limited, rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
+from penstock.store.sqlite.expiry import expire_overdue, promote_due
 from penstock.store.sqlite.fit import lease_jobs
 from penstock.store.sqlite.gates import admit
-from penstock.store.sqlite.lines import leave_line
-from penstock.store.sqlite.mend import read_claims, tell_odd_scheduled
+from penstock.store.sqlite.mend import read_claims
 from penstock.store.sqlite.opening import open_gates
 from penstock.store.sqlite.turns import take_turns
 from penstock.store.sqlite.tx import Eligible, Tx
 from penstock.store.turns import any_shared
-
-PROMOTED_MAX = 2000
 
 
 def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
@@ -62,21 +59,3 @@ def _admitted(tx: Tx, claim: ClaimJobs, lanes: Eligible, jobs: list[Claim]) -> l
             break
         jobs = _lease(tx, rest_of(claim, passed), lanes, max(job.token for job in jobs))
     return passed
-
-
-def promote_due(tx: Tx) -> int | None:
-    """Scheduled jobs whose moment has come become pending. Answers when the next one is due."""
-    moved = tx.change("ready_due_jobs", now=tx.now, limit=PROMOTED_MAX)
-    tell_odd_scheduled(tx.change("delete_due_jobs", now=tx.now, limit=PROMOTED_MAX) - moved)
-    tx.wake = True
-    following: int | None = tx.value("next_due")
-    return following
-
-
-def expire_overdue(tx: Tx) -> None:
-    expired = tx.change("expire_jobs", now=tx.now, expired=StateCode.EXPIRED)
-    tx.change("unready_ended_jobs", now=tx.now)
-    tx.change("unpark_ended_jobs", now=tx.now)
-    if expired:
-        leave_line(tx, tx.array("expired_in_line", now=tx.now))
-    tx.change("delete_ttl", now=tx.now)

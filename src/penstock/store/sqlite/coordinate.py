@@ -7,7 +7,7 @@ from penstock.domain.options import PRIORITY_MAX
 from penstock.store import params as p, workflows
 from penstock.store.endings import ending_unstarted, given_back, not_leader
 from penstock.store.sqlite import gates
-from penstock.store.sqlite.claim import expire_overdue, promote_due
+from penstock.store.sqlite.expiry import catch_up
 from penstock.store.sqlite.finish import end_attempts
 from penstock.store.sqlite.mend import mend_gates, mend_lanes
 from penstock.store.sqlite.tx import Tx, as_json, resource_text
@@ -46,15 +46,12 @@ def give_back_jobs(tx: Tx, give_back: p.GiveBackJobs) -> p.GivenBack:
 
 def expire_jobs(tx: Tx, expire: p.ExpireJobs) -> None:
     check_term(tx, expire.term)
-    [(next_due_at, next_expiry)] = tx.run("next_moments")
-    if next_due_at is not None and next_due_at <= tx.now:
-        promote_due(tx)
-    if next_expiry is not None and next_expiry <= tx.now:
-        expire_overdue(tx)
+    catch_up(tx)
 
 
 def age_jobs(tx: Tx, age: p.AgeJobs) -> int:
     check_term(tx, age.term)
+    catch_up(tx)
     ageing = max(1, int(age.ageing * MICROSECONDS))
     found = tx.run("aged_jobs", now=tx.now, ageing=ageing, top=PRIORITY_MAX, limit=age.limit)
     for lane, priority, due_at, seq, raised in found:
@@ -65,9 +62,7 @@ def age_jobs(tx: Tx, age: p.AgeJobs) -> int:
 
 def fail_unroutable(tx: Tx, fail: p.FailUnroutable) -> list[str]:
     check_term(tx, fail.term)
-    [(next_due_at, _)] = tx.run("next_moments")
-    if next_due_at is not None and next_due_at <= tx.now:
-        promote_due(tx)
+    catch_up(tx)
     found = tx.array(
         "unroutable_jobs", type=fail.type, queue=fail.queue, capability=fail.capability,
         resources=resource_text(fail.resources), limit=fail.limit,

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.store.params import Enqueued, JobSpec, NewJob, WholeKey
+from penstock.store.sqlite.expiry import catch_up
 from penstock.store.sqlite.gates import park_new
 from penstock.store.sqlite.lines import line_up
 from penstock.store.sqlite.tx import Interned, Tx, as_json
@@ -95,11 +96,20 @@ def _held_keys(tx: Tx, jobs: Sequence[NewJob]) -> dict[str, Enqueued]:
 
 def _taken(tx: Tx, key: str, job_id: str, seconds: float | None) -> str | None:
     """Which other job holds the key; if none, it is this one's from now on."""
-    holder: str | None = tx.value("read_unique", key=key, now=tx.now)
+    holder = _holder(tx, key)
     if holder is None:
         expires_at = None if seconds is None else tx.now + int(seconds * MICROSECONDS)
         tx.change("hold_unique", key=key, id=job_id, expires_at=expires_at)
     return None if holder == job_id else holder
+
+
+def _holder(tx: Tx, key: str) -> str | None:
+    """One that has waited for too long reads as expired: it ends here, and holds nothing any more."""
+    found = tx.run("read_unique", key=key, now=tx.now)
+    if any(late for _, late in found):
+        catch_up(tx)
+        found = tx.run("read_unique", key=key, now=tx.now)
+    return found[0][0] if found else None
 
 
 def _insert_run(tx: Tx, spec: JobSpec, rows: list[tuple[Any, ...]], retried_from: str | None) -> int:

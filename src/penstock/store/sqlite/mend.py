@@ -115,11 +115,6 @@ def _tell_parked(why: str, found: list[tuple[str]]) -> None:
         log.error("job %s was parked before a limit although it %s: it was taken out of there", job_id, why)
 
 
-def tell_odd_scheduled(count: int) -> None:
-    if count:
-        log.error("%d jobs were scheduled although they do not exist or wait elsewhere too, which was undone", count)
-
-
 def mend_gates(tx: Tx) -> None:
     """Jobs before gates that do not exist go on; the claims that get them make the gates again."""
     lost = tx.array("lost_parked", limit=FREED_MAX)

@@ -22,8 +22,9 @@ from penstock.store.rows import (
     refuse_unknown,
     workflow_ages,
 )
-from penstock.store.sqlite.coordinate import check_term, expire_jobs
+from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.enqueue import enqueue_jobs
+from penstock.store.sqlite.expiry import catch_up
 from penstock.store.sqlite.finish import remove_jobs
 from penstock.store.sqlite.gates import read_limits, wake_gates_of
 from penstock.store.sqlite.lines import leave_line
@@ -37,7 +38,7 @@ _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 def cancel_job(tx: Tx, cancel: p.CancelJob) -> p.Cancelled:
-    expire_jobs(tx, p.ExpireJobs())  # What waited for too long reads as expired, and is not cancelled any more.
+    catch_up(tx)  # What waited for too long reads as expired, and is not cancelled any more.
     found = tx.run("find_job", id=cancel.id)
     if not found:
         raise carry_out(tx, missing(cancel.id))
@@ -63,6 +64,7 @@ def cancel_job(tx: Tx, cancel: p.CancelJob) -> p.Cancelled:
 
 
 def retry_dead(tx: Tx, retry: p.RetryDead) -> list[tuple[str, str]]:
+    catch_up(tx)  # What reads as expired is among the dead letters.
     where, bindings = dead_where(
         msgspec.structs.replace(retry.filter, retried=True) if retry.filter.ids else retry.filter
     )
@@ -89,6 +91,7 @@ def _dead(row: tuple[Any, ...]) -> DeadJob:
 
 
 def purge_dead(tx: Tx, purge: p.PurgeDead) -> int:
+    catch_up(tx)
     carry_out(tx, workflows.settle(p.SettleWorkflows(limit=purge.limit)))  # What is gone would count as completed.
     where, bindings = dead_where(purge.filter)
     limit = max(purge.limit, len(purge.filter.ids or ()))

@@ -1,4 +1,5 @@
--- What was really deleted ends, unless it has ended already or is under way: then its pointer alone was wrong.
+-- What was really deleted ends, unless it has ended already or is under way: then its pointer alone was wrong. What has
+-- waited for too long is left to its expiry.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
 -- Locks no row, but the table, before the snapshot is taken: a pause waits for what is under way.
 unpaused AS (SELECT 1 FROM penstock.pause WHERE false FOR KEY SHARE),
@@ -9,6 +10,7 @@ picked AS MATERIALIZED (
     CROSS JOIN moment
     WHERE lane.type = %(type)s::text AND lane.queue = %(queue)s::text AND lane.capability = %(capability)s::text
         AND lane.resources = %(resources)s::text AND waiting.due_at <= moment.us
+        AND (waiting.expires_at IS NULL OR waiting.expires_at > moment.us)
         AND NOT EXISTS (
             SELECT 1 FROM penstock.pause
             WHERE (pause.kind, pause.name) IN (('queue', lane.queue), ('type', lane.type))
