@@ -16,9 +16,9 @@ from penstock.domain.options import NO_RESOURCES
 from penstock.store import params as p
 from tests.contract.flows import Flow
 from tests.contract.world import STALE_AFTER, World
-from tests.nets.promises import Promise, cancelled, ended, held, lost, stored
+from tests.nets.promises import Promise, cancelled, ended, held, lost, stored, stored_anew
 from tests.nets.seen import COMPLETED, DEAD
-from tests.nets.stage import AT_ONCE, ENDED_UNIQUE, IN_ORDER, LEASE, PAUSED, UNIQUE, Stage
+from tests.nets.stage import AT_ONCE, ENDED_UNIQUE, IN_ORDER, LATE_IN_LINE, LATE_UNIQUE, LEASE, PAUSED, UNIQUE, Stage
 
 Act = Callable[[World, Stage], Any]
 
@@ -337,6 +337,11 @@ def enqueue_lane(world: World, stage: Stage) -> str:
 @operation("enqueue the only one", promise=stored)
 def enqueue_unique(world: World, stage: Stage) -> list[p.Enqueued]:
     return world.enqueue(world.new_job(unique=ENDED_UNIQUE), world.new_job(unique=UNIQUE))
+
+
+@operation("enqueue in place of what is overdue", promise=stored_anew("overdue", "ordered overdue"))
+def enqueue_in_place(world: World, stage: Stage) -> list[p.Enqueued]:
+    return world.enqueue(world.new_job(unique=LATE_UNIQUE), world.new_job(unique=LATE_IN_LINE))
 
 
 @operation("enqueue a whole", promise=stored)

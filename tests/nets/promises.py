@@ -67,3 +67,15 @@ def stored(answer: list[p.Enqueued], stage: Stage, after: Seen) -> Iterator[str]
     for new in answer:
         if new.id not in after.jobs:
             yield f"says that {new.id} is stored, and it is not there"
+
+
+def stored_anew(*names: str) -> Promise:
+    """No answer names one of these, which never run any more."""
+
+    def check(answer: list[p.Enqueued], stage: Stage, after: Seen) -> Iterator[str]:
+        yield from stored(answer, stage, after)
+        for name in names:
+            if stage.waiting[name] in {new.id for new in answer}:
+                yield f"is told of {stage.waiting[name]}, which is {name}"
+
+    return check

@@ -26,6 +26,7 @@ RATE = Gate("rate:slow", 1, 100 * MICROSECONDS, "rate:slow")
 FREE = Gate("key:free", 1, None, "key:free")
 LASTING = Gate("rate:long", 1, 10_000 * MICROSECONDS, "rate:long")
 UNIQUE, ENDED_UNIQUE = Unique("the only one"), Unique("of one that has ended")
+LATE_UNIQUE, LATE_IN_LINE = Unique("of one that is overdue"), Unique("of one that is overdue in a line")
 PAUSED = "paused"
 
 
@@ -53,7 +54,7 @@ class Stage:
         self.waiting |= {
             "plain": world.add(),
             "other": world.add(),
-            "overdue": world.add(ttl=TTL),
+            "overdue": world.add(ttl=TTL, unique=LATE_UNIQUE),
             "later": world.add(delay=3600.0),
             "unique": world.add(unique=UNIQUE),
             "tenant": world.add(tenant=Tenant("acme")),
@@ -85,7 +86,8 @@ class Stage:
     def _make_limits(self) -> None:
         """Before each gate one holds it, and two wait, of which one is overdue. Another is there and free."""
         for name, gate in {"gated": AT_ONCE, "ordered": IN_ORDER, "slow": RATE, "long": LASTING}.items():
-            jobs = [self.with_gates(gate), self.with_gates(gate), self.with_gates(gate, ttl=TTL)]
+            unique = LATE_IN_LINE if gate is IN_ORDER else None
+            jobs = [self.with_gates(gate), self.with_gates(gate), self.with_gates(gate, ttl=TTL, unique=unique)]
             self.world.enqueue(*jobs)
             [self.leased[name]] = self.world.claim(self.one)
             self.waiting |= {f"{name} parked": jobs[1].id, f"{name} overdue": jobs[2].id}
