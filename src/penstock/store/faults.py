@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from penstock.store.params import Finding, Level
+from penstock.store.unreadable import BY_HAND
 
 TOLD_MAX = 1000
 
@@ -23,6 +24,9 @@ FREED = (
     "%d jobs were parked before a limit whose row is gone, such as %s: they wait for a worker again, which makes the "
     "limit anew; somebody has changed the tables by hand, or this is a defect"
 )
+
+
+HOW = "how such a job gets to run, or goes away: docs/doctor.md, 'Rows that contradict each other'"
 
 
 class Fault(NamedTuple):
@@ -43,6 +47,10 @@ FAULTS = {
         "somebody has changed the tables by hand, or this is a defect: a worker whose row this is takes nothing until "
         "it is started again, and nobody takes the jobs of such a lane until its resources are as they were",
     ),
+    "unknown": Fault(
+        "a job that has ended in a state that does not exist", "error",
+        f"nobody can read it until it has one: {BY_HAND}; {HOW}",
+    ),
     "displaced": Fault("waiting at another place than its job"),
     "gateless": Fault(
         "a job parked before a limit whose row is gone", "warning",
@@ -50,6 +58,8 @@ FAULTS = {
     ),
 }  # fmt: skip
 """By the name that check_pointers.sql of each engine gives it."""
+NOT_SHOWN = frozenset({"jobless", "laneless"})
+"""Of these there is no job that could be read."""
 
 
 def fault_findings(name: str, rows: Iterable[Any], keep: str) -> Iterator[Finding]:
@@ -58,9 +68,10 @@ def fault_findings(name: str, rows: Iterable[Any], keep: str) -> Iterator[Findin
     for fault, places, count, example in rows:
         sound = False
         words, level, fix = FAULTS[fault]
-        reported = f"somebody has changed the tables by hand, or this is a defect: {keep}"
+        reported = f"{BY_HAND}: {keep}; {HOW}"
+        shown = "" if fault in NOT_SHOWN else f"; what is known of one: penstock jobs show {example}"
         said = f"{count:,} × {words.format(places=places)}, such as {example}"
-        yield Finding(name, level, said, fix or f"{reported}; what is known of one: penstock jobs show {example}")
+        yield Finding(name, level, said, fix or reported + shown)
     if sound:
         yield Finding(name, "ok", "every job is in exactly one state, and where its row says")
 

@@ -17,6 +17,7 @@ from penstock.domain.job import Job, State
 from penstock.domain.options import decode_policy
 from penstock.store import params as p
 from penstock.store.rows import named_state, plain_payload, unknown_job
+from penstock.store.unreadable import tell_unknown_states
 from penstock.store.workflows import Steps, as_json, ask, decode_gates
 
 PLANNED = "planned"
@@ -68,12 +69,22 @@ def counts_of(
     counts: Counter[tuple[str, str, State, str | None, str | None]] = Counter()
     for type_, queue, state, jobs, org, capability in rows:
         if state != PLANNED:
-            counts[type_, queue, named_state(state), org, capability if asked.by_capability else None] += jobs
+            known = _known(type_, queue, state, jobs)
+            if known is not None:
+                counts[type_, queue, known, org, capability if asked.by_capability else None] += jobs
         elif _matches(asked, spec := _spec(type_)):
             tenant = None if asked == p.ALL_JOBS or spec.tenant is None else spec.tenant.org
             kind = spec.capability if asked.by_capability else None
             counts[spec.type, spec.queue, State.BLOCKED, tenant, kind] += jobs
     return [p.Count(type_, queue, state, jobs, *more) for (type_, queue, state, *more), jobs in counts.items()]
+
+
+def _known(type: str, queue: str, state: str | int, jobs: int) -> State | None:
+    try:
+        return named_state(state)
+    except ValueError:
+        tell_unknown_states(type, queue, state, jobs)
+        return None
 
 
 def _matches(asked: p.JobFilter, spec: p.JobSpec) -> bool:

@@ -18,6 +18,7 @@ from penstock.domain.payload import decode_json
 from penstock.domain.workflows import WorkflowState
 from penstock.store import params as p
 from penstock.store.faults import tell_unreadable_needs
+from penstock.store.unreadable import UNREADABLE, part, unreadable_job
 
 WORKERS_LISTED = 1000
 UNKNOWN_NEEDS = Resources(memory=2**62)
@@ -25,11 +26,10 @@ EXPIRED_REASON = "waited in the queue for longer than its time-to-live"
 
 _error = msgspec.json.Decoder(ErrorInfo).decode
 _progress = msgspec.json.Decoder(Progress).decode
-_options = msgspec.json.Decoder(Options).decode
 _gates = msgspec.json.Decoder(tuple[Gate, ...]).decode
 _resources = msgspec.json.Decoder(Resources).decode
 
-FINAL_STATES = {StateCode[state.name]: state for state in FINAL}
+FINAL_STATES: dict[int, State] = {StateCode[state.name]: state for state in FINAL}
 
 
 class JobColumns(NamedTuple):
@@ -75,6 +75,14 @@ class JobColumns(NamedTuple):
 
 
 def make_job(row: JobColumns, now: int) -> Job:
+    """An error that names the job where its state or its times are none."""
+    try:
+        return _make_job(row, now)
+    except UNREADABLE as error:
+        raise unreadable_job(row.id, error) from None
+
+
+def _make_job(row: JobColumns, now: int) -> Job:
     if row.expires_at is not None and row.expires_at <= now and row.outcome is None and row.token is None:
         row = _expired(row)
     return Job(
@@ -98,9 +106,9 @@ def make_job(row: JobColumns, now: int) -> Job:
         finished_at=_moment(row.finished_at),
         worker_id=row.worker_id,
         worker_heartbeat_at=_moment(row.heartbeat_at),
-        progress=_progress(row.progress) if row.progress else None,
+        progress=part(_progress, row.progress, "progress", row.id),
         result=plain_payload(row.result) if row.result is not None else None,
-        error=_error(row.error) if row.error else None,
+        error=part(_error, row.error, "error", row.id),
         reason=row.reason if row.gate is None else waits_before(row.gate, row.most, row.period, row.ordered),
         decided_by=row.decided_by,
         parent=row.parent,
@@ -142,7 +150,7 @@ def _state(row: JobColumns, now: int) -> State:
 
 def _keys(row: JobColumns) -> tuple[str, ...]:
     """All that it shares with other jobs: its unique key, and the keys of its limits."""
-    gates = _gates(row.gates) if row.gates else ()
+    gates = part(_gates, row.gates, "limits", row.id) or ()
     return (*([row.unique_key] if row.unique_key else []), *(gate.key for gate in gates))
 
 
@@ -154,20 +162,36 @@ def waits_before(gate: str, most: int, period: int | None, ordered: bool) -> str
 
 
 def named_state(state: str | int) -> State:
-    """A state that is stored as a number, or already told by its name."""
-    return FINAL_STATES[StateCode(state)] if isinstance(state, int) else State(state)
+    """A state that is stored as a number, or already told by its name. ValueError if there is none like it."""
+    if not isinstance(state, int):
+        return State(state)
+    if state not in FINAL_STATES:
+        raise ValueError(f"there is no state {state}")
+    return FINAL_STATES[state]
+
+
+def final_state(job_id: str, state: int) -> State:
+    """How a job has ended; an error that names it if there is no such end."""
+    try:
+        return named_state(state)
+    except ValueError as error:
+        raise unreadable_job(job_id, error) from None
 
 
 def make_transition(
-    at: int, event: str, attempt: int, worker: str | None, reason: str | None, error: str | None
+    job_id: str, at: int, event: str, attempt: int, worker: str | None, reason: str | None, error: str | None
 ) -> Transition:
+    try:
+        moment = from_us(at)
+    except UNREADABLE as unreadable:
+        raise unreadable_job(job_id, unreadable) from None
     return Transition(
-        at=from_us(at),
+        at=moment,
         event=event,
         attempt=attempt,
         worker_id=worker,
         reason=reason,
-        error=_error(error) if error else None,
+        error=part(_error, error, "error of an attempt", job_id),
     )
 
 
@@ -189,11 +213,6 @@ def make_waiting(type: str, queue: str, capability: str, resources: str, jobs: i
         jobs=jobs,
         oldest_due_at=oldest,
     )
-
-
-def make_options(rows: Sequence[tuple[str, str]]) -> dict[str, Options]:
-    """The declared types: (name, options)."""
-    return {name: _options(text) for name, text in rows}
 
 
 # Dead letters

@@ -19,7 +19,8 @@ from penstock.domain.gates import Gate
 from penstock.domain.job import Event, State, StateCode
 from penstock.domain.workflows import OnFailure, StepInfo, WorkflowInfo, WorkflowState
 from penstock.store import params as p
-from penstock.store.rows import FINAL_STATES, named_state
+from penstock.store.rows import final_state, named_state
+from penstock.store.unreadable import tell_unreadable_job
 
 T = TypeVar("T")
 
@@ -289,7 +290,10 @@ def read(workflow: str) -> Steps[WorkflowInfo | None]:
         return None
     jobs: dict[int, dict[State, int]] = {}
     for step, state, code, count in (yield from ask("count_members", workflow=workflow)):
-        jobs.setdefault(step, {})[named_state(state or code)] = count
+        try:
+            jobs.setdefault(step, {})[named_state(state or code)] = count
+        except ValueError as error:
+            tell_unreadable_job(f"{count:,} jobs of the workflow {workflow}: {error}")
     steps = yield from ask("read_steps", workflow=workflow)
     return _info(found[0], tuple(_step(jobs.get(row[0], {}), *row) for row in steps))
 
@@ -359,7 +363,7 @@ def results(read: p.ReadResults) -> Steps[list[p.StepResult]]:
     rows = yield from ask("step_results", workflow=read.workflow, step=number)
     types = [spec.type for spec in _specs(specs)]
     return [
-        p.StepResult(id_, types[spec], bool(many), None if state is None else FINAL_STATES[StateCode(state)], result)
+        p.StepResult(id_, types[spec], bool(many), None if state is None else final_state(id_, state), result)
         for id_, spec, state, result in rows
     ]
 

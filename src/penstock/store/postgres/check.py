@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.domain.duration import format_duration
+from penstock.store.declared import type_findings
 from penstock.store.faults import fault_findings
 from penstock.store.params import Finding
 from penstock.store.postgres import check_connections, check_durability
@@ -79,6 +80,7 @@ def check_steps(deep: bool, pooled: bool, latest: int) -> Steps[list[Finding]]:
     found.append((yield from _slots(server)))
     if _is_sound(found):
         found += yield from _tables(server)
+        found += yield from _types(missing)
         found += yield from _pointers(deep, missing)
         found += yield from _counts(deep, missing)
     return found
@@ -317,6 +319,12 @@ def _pointers(deep: bool, missing: list[Missing]) -> Steps[list[Finding]]:
     if not deep:
         return [Finding("integrity", "ok", "not checked: it reads every job; --deep does it")]
     return list(fault_findings("integrity", (yield from run("check_pointers")), "keep a copy (pg_dump) and report it"))
+
+
+def _types(missing: list[Missing]) -> Steps[list[Finding]]:
+    if any(one.name == "job_type" and one.right == "SELECT" for one in missing):
+        return [_unseen("types", "job_type")]
+    return list(type_findings((yield from run("read_types"))))
 
 
 def _counts(deep: bool, missing: list[Missing]) -> Steps[list[Finding]]:

@@ -29,8 +29,8 @@ from penstock.store.postgres.wake import wake
 from penstock.store.postgres.workflows import carry_out
 from penstock.store.rows import (
     DeadJob,
+    final_state,
     job_again,
-    named_state,
     prune_ages,
     refuse_retried,
     refuse_unknown,
@@ -54,7 +54,8 @@ def cancel_job(cancel: p.CancelJob) -> Steps[p.Cancelled]:
             raise (yield from carry_out(missing(cancel.id)))
         [(outcome, token, lane, due_at, gate, gates, overdue)] = found
         if outcome is not None:
-            return p.Cancelled(named_state(outcome), named_state(outcome))
+            ended = final_state(cancel.id, outcome)
+            return p.Cancelled(ended, ended)
         if overdue and token is None and look == 0:  # It reads as expired, and is not cancelled any more.
             yield from expire_all()
             continue

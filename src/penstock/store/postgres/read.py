@@ -14,6 +14,7 @@ from penstock.domain.ids import check_id
 from penstock.domain.job import FINAL, Job, State, StateCode, Transition
 from penstock.domain.options import Options, Resources, Tenant
 from penstock.store import params as p
+from penstock.store.declared import make_options
 from penstock.store.planned import counts_of, list_planned, page_of, read_planned
 from penstock.store.postgres import pages
 from penstock.store.postgres.statements import DEFAULT_SCHEMA, sql
@@ -23,10 +24,10 @@ from penstock.store.rows import (
     WORKERS_LISTED,
     JobColumns,
     make_job,
-    make_options,
     make_transition,
     make_waiting,
 )
+from penstock.store.unreadable import readable_jobs
 from penstock.store.unroutable import read_offer, read_status
 
 # Up to this many waiting jobs are looked at and put in order; the pending ones among more are met in the order of ids.
@@ -78,8 +79,8 @@ def read_job(job_id: str) -> Steps[Job | None]:
     """A job that is stored, or only planned by a workflow."""
     if not is_id(job_id):
         return None
-    jobs, _ = yield from _read_jobs("SELECT %(id)s::uuid AS id, NULL AS total", "page.id", {"id": job_id})
-    return jobs[0] if jobs else (yield from carry_out(read_planned(job_id)))
+    rows = yield from _read_rows("SELECT %(id)s::uuid AS id, NULL AS total", "page.id", {"id": job_id})
+    return _job(rows[0]) if rows and rows[0][0] is not None else (yield from carry_out(read_planned(job_id)))
 
 
 def list_jobs(params: p.ListJobs) -> Steps[list[Job]]:
@@ -170,9 +171,13 @@ def _filters(filter: p.JobFilter) -> tuple[list[str], dict[str, Any]]:
 
 def _read_jobs(page: str, order: str, bindings: dict[str, Any]) -> Steps[tuple[list[Job], Rows]]:
     """The jobs of a page, and its rows."""
+    rows = yield from _read_rows(page, order, bindings)
+    return readable_jobs((row for row in rows if row[0] is not None), _job), rows
+
+
+def _read_rows(page: str, order: str, bindings: dict[str, Any]) -> Steps[Rows]:
     text = sql("read_jobs", DEFAULT_SCHEMA).format(page=page, order=order)
-    rows = yield from run_text("read_jobs", text, **bindings)
-    return [_job(row) for row in rows if row[0] is not None], rows
+    return (yield from run_text("read_jobs", text, **bindings))
 
 
 def _job(row: tuple[Any, ...]) -> Job:
@@ -200,7 +205,8 @@ def count_jobs(params: p.CountJobs) -> Steps[list[p.Count]]:
         text = sql("count_jobs_of", DEFAULT_SCHEMA).format(where=" AND ".join(parts) or "true")
         rows = yield from run_text("count_jobs_of", text, **bindings)
     counted = (
-        (type_, queue, code or state, jobs, *(more or (None, None))) for type_, queue, state, code, jobs, *more in rows
+        (type_, queue, state if code is None else code, jobs, *(more or (None, None)))
+        for type_, queue, state, code, jobs, *more in rows
     )
     return counts_of(counted, params)
 
@@ -217,7 +223,7 @@ def count_waiting(params: p.CountWaiting) -> Steps[list[p.Waiting]]:
 
 def read_history(job_id: str) -> Steps[list[Transition]]:
     rows = (yield from run("read_history", id=job_id)) if is_id(job_id) else []
-    return [make_transition(*row) for row in rows]
+    return [make_transition(job_id, *row) for row in rows]
 
 
 # Workers, types and the clock

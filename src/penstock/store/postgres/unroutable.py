@@ -8,9 +8,9 @@ import msgspec
 
 from penstock.domain.job import ErrorInfo
 from penstock.domain.pauses import Pause, Pauses
+from penstock.store.declared import make_options
 from penstock.store.params import JobSpec
 from penstock.store.postgres.steps import Steps, run
-from penstock.store.rows import make_options
 from penstock.store.unroutable import is_taken, reason_of, takers_of
 
 Hasty = tuple[JobSpec, list[str]]

@@ -11,12 +11,14 @@ from pathlib import Path
 import apsw
 
 from penstock.domain.errors import StoreError
+from penstock.store.declared import type_findings
 from penstock.store.faults import fault_findings
 from penstock.store.params import Finding
 from penstock.store.sqlite import connection
 from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.place import check_place, migrate_command, missing
 from penstock.store.sqlite.statements import sql
+from penstock.store.sqlite.tx import fetch
 
 QUICK_BYTES_MAX = 64 * 1024 * 1024
 RESTORE = "stop everything that uses it, keep a copy of the file with its -wal, and restore a backup"
@@ -88,6 +90,8 @@ def _database(path: str, durability: str, vfs: str | None, deep: bool) -> Iterat
             yield schema
             yield _durability(db, durability)
             yield _integrity(db, path, deep)
+            if schema.level == "ok":
+                yield from type_findings(fetch(db, sql("read_types"), {}))
             if deep and schema.level == "ok":
                 yield from fault_findings("jobs", db.execute(sql("check_pointers")), KEEP)
     except apsw.Error as error:

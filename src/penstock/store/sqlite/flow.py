@@ -8,7 +8,7 @@ import apsw
 
 from penstock.domain.pauses import Pause, PauseKind, Pauses
 from penstock.store import flow, params as p
-from penstock.store.rows import make_options
+from penstock.store.declared import make_options
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json, fetch
 

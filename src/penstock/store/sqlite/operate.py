@@ -11,12 +11,12 @@ from penstock.domain.gates import Wholes
 from penstock.domain.job import Event, State, StateCode, next_state
 from penstock.domain.options import Tenant
 from penstock.store import params as p, workflows
+from penstock.store.declared import make_options
 from penstock.store.planned import missing
 from penstock.store.rows import (
-    FINAL_STATES,
     DeadJob,
+    final_state,
     job_again,
-    make_options,
     prune_ages,
     refuse_retried,
     refuse_unknown,
@@ -32,6 +32,7 @@ from penstock.store.sqlite.read import dead_where
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import Tx, as_json, fetch
 from penstock.store.sqlite.workflows import carry_out
+from penstock.store.unreadable import part
 
 _tenant = msgspec.json.Decoder(Tenant).decode
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -44,7 +45,8 @@ def cancel_job(tx: Tx, cancel: p.CancelJob) -> p.Cancelled:
         raise carry_out(tx, missing(cancel.id))
     seq, outcome, token, started_at, due_at, gate, gates = found[0]
     if outcome is not None:
-        return p.Cancelled(FINAL_STATES[outcome], FINAL_STATES[outcome])
+        ended = final_state(cancel.id, outcome)
+        return p.Cancelled(ended, ended)
     _audit(tx, cancel.actor, "cancel", {"id": cancel.id})
     if token is not None:
         tx.change("ask_to_cancel", token=token)
@@ -87,7 +89,7 @@ def retry_dead(tx: Tx, retry: p.RetryDead) -> list[tuple[str, str]]:
 
 def _dead(row: tuple[Any, ...]) -> DeadJob:
     *columns, tenant, tags = row[1:]
-    return DeadJob._make([*columns, _tenant(tenant) if tenant else None, _tags(tags) if tags else None])
+    return DeadJob._make([*columns, part(_tenant, tenant, "tenant", row[1]), part(_tags, tags, "tags", row[1])])
 
 
 def purge_dead(tx: Tx, purge: p.PurgeDead) -> int:

@@ -11,13 +11,15 @@ from penstock.domain.gates import Limit
 from penstock.domain.job import Job, State, Transition
 from penstock.domain.options import Options, Tenant
 from penstock.store import params as p
+from penstock.store.declared import make_options
 from penstock.store.planned import counts_of, list_planned, page_of, read_planned
-from penstock.store.rows import JobColumns, make_job, make_options, make_transition, make_waiting
+from penstock.store.rows import JobColumns, make_job, make_transition, make_waiting
 from penstock.store.sqlite import pages
 from penstock.store.sqlite.errors import no_lane
 from penstock.store.sqlite.statements import sql
 from penstock.store.sqlite.tx import fetch
 from penstock.store.sqlite.workflows import look
+from penstock.store.unreadable import part, readable_jobs
 
 _TENANT, _TAGS = JobColumns._fields.index("tenant"), JobColumns._fields.index("tags")
 _tenant = msgspec.json.Decoder(Tenant).decode
@@ -60,8 +62,8 @@ _ASKED = {
 
 def read_job(db: apsw.Connection, now: int, job_id: str) -> Job | None:
     """A job that is stored, or only planned by a workflow."""
-    jobs = _jobs(db, now, "job.id = :id", _NEWEST_FIRST, {"id": job_id}, limit=1)
-    return jobs[0] if jobs else look(db, now, read_planned(job_id))
+    rows = _rows(db, now, "job.id = :id", _NEWEST_FIRST, {"id": job_id}, limit=1)
+    return _job(rows[0], now) if rows else look(db, now, read_planned(job_id))
 
 
 def list_jobs(db: apsw.Connection, now: int, params: p.ListJobs) -> list[Job]:
@@ -119,19 +121,23 @@ def _common(filter: p.JobFilter) -> tuple[list[str], dict[str, Any]]:
 def _jobs(
     db: apsw.Connection, now: int, where: str, order: str, bindings: dict[str, Any], limit: int, offset: int = 0
 ) -> list[Job]:
+    rows = _rows(db, now, where, order, bindings, limit, offset)
+    return readable_jobs(rows, lambda row: _job(row, now))
+
+
+def _rows(
+    db: apsw.Connection, now: int, where: str, order: str, bindings: dict[str, Any], limit: int, offset: int = 0
+) -> list[Any]:
     statement = sql("read_jobs").format(where=where, order=order)
-    rows = fetch(db, statement, {**bindings, "now": now, "limit": limit, "offset": offset})
-    return [_job(row, now) for row in rows]
+    return fetch(db, statement, {**bindings, "now": now, "limit": limit, "offset": offset})
 
 
 def _job(row: tuple[Any, ...], now: int) -> Job:
     columns = JobColumns(*row)
     if columns.type is None:  # The lane is missing, which must never be.
         raise no_lane(columns.id)
-    tenant, tags = row[_TENANT], row[_TAGS]
-    return make_job(
-        columns._replace(tenant=_tenant(tenant) if tenant else None, tags=_tags(tags) if tags else None), now
-    )
+    tenant = part(_tenant, row[_TENANT], "tenant", columns.id)
+    return make_job(columns._replace(tenant=tenant, tags=part(_tags, row[_TAGS], "tags", columns.id)), now)
 
 
 def count_jobs(db: apsw.Connection, now: int, params: p.CountJobs) -> list[p.Count]:
@@ -162,7 +168,7 @@ def read_clock(db: apsw.Connection, now: int) -> int:
 
 
 def read_history(db: apsw.Connection, job_id: str) -> list[Transition]:
-    return [make_transition(*row) for row in fetch(db, sql("read_history"), {"id": job_id})]
+    return [make_transition(job_id, *row) for row in fetch(db, sql("read_history"), {"id": job_id})]
 
 
 def read_types(db: apsw.Connection, now: int) -> dict[str, Options]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.domain.job import ErrorInfo, StateCode
+from penstock.store.declared import make_options
 from penstock.store.params import JobSpec, NewJob
-from penstock.store.rows import make_options
 from penstock.store.sqlite.flow import read_pauses
 from penstock.store.sqlite.lines import leave_line
 from penstock.store.sqlite.tx import Tx, as_json

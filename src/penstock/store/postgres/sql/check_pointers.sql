@@ -30,6 +30,11 @@ wrong AS (
     FROM penstock.job
     FULL JOIN pointed ON pointed.id = job.id
     UNION ALL
+    SELECT outcome.id::text, 'outcome', 'unknown'
+    FROM penstock.outcome
+    JOIN penstock.job ON job.id = outcome.id
+    WHERE outcome.state NOT BETWEEN 1 AND 4
+    UNION ALL
     SELECT id, 'worker', 'unreadable' FROM penstock.worker  -- By their shape: there is no test for JSON before 16.
     WHERE types !~ '^(null|\[.*\])$' OR capabilities !~ '^\[.*\]$' OR queues !~ '^\[.*\]$' OR resources !~ '^\{.*\}$'
     UNION ALL

@@ -36,6 +36,11 @@ wrong AS (
     FROM pointed
     WHERE NOT EXISTS (SELECT 1 FROM penstock_job AS job WHERE job.seq = pointed.seq)
     UNION ALL
+    SELECT job.id, 'outcome', 'unknown'
+    FROM penstock_outcome AS outcome
+    JOIN penstock_job AS job ON job.seq = outcome.seq
+    WHERE outcome.state NOT BETWEEN 1 AND 4
+    UNION ALL
     SELECT id, 'worker', 'unreadable' FROM penstock_worker
     WHERE NOT (
         json_valid(types) AND json_valid(capabilities) AND json_valid(coalesce(queues, '[]'))
