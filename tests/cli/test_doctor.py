@@ -10,7 +10,7 @@ import pytest
 
 from penstock import App
 from penstock.store import disk
-from penstock.store.params import RegisterWorker
+from penstock.store.params import CancelJob, RegisterWorker
 from tests.cli.conftest import Call, Outcome, Shell
 
 DISK = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
@@ -84,6 +84,57 @@ def test_a_store_of_a_newer_version_is_a_finding(call: Call, app: App, tmp_path:
     db.close()
     outcome = call("doctor", "--json")
     assert (outcome.code, findings(outcome)["store"]["fix"]) == (1, "upgrade penstock")
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM penstock_meta", "UPDATE penstock_meta SET value = 0"])
+def test_a_store_that_does_not_say_its_version_is_a_finding(call: Call, app: App, tmp_path: Path, damage: str) -> None:
+    app.store.migrate()
+    app.close()
+    db = apsw.Connection(str(tmp_path / "jobs.db"))
+    before = db.execute("SELECT * FROM penstock_meta").fetchall()
+    db.execute(damage)
+    outcome = call("doctor", "--json")
+    found = findings(outcome)["store"]
+    assert (outcome.code, "does not say of which version" in found["message"]) == (1, True)
+    said, _, statement = found["fix"].partition("put the version back: ")
+    assert ("upgrade" in said, "restore a backup" in said) == (False, True)
+    assert "does not say of which version" in call("migrate").err
+    db.execute(statement)
+    assert db.execute("SELECT * FROM penstock_meta").fetchall() == before
+    db.close()
+    assert findings(call("doctor", "--json"))["schema"]["level"] == "ok"
+
+
+@pytest.mark.parametrize("deep", [(), ("--deep",)])
+def test_what_cannot_be_read_is_a_finding_whatever_it_is(
+    call: Call, app: App, tmp_path: Path, deep: tuple[str, ...]
+) -> None:
+    app.enqueue("greet", {})
+    app.close()
+    db = apsw.Connection(str(tmp_path / "jobs.db"))
+    db.execute("INSERT INTO penstock_type VALUES ('greet', CAST(x'ff' AS TEXT), 1)")
+    db.close()
+    outcome = call("doctor", "--json", *deep)
+    assert (outcome.code, findings(outcome)["store"]["level"]) == (1, "error")
+    assert "cannot be read" in findings(outcome)["store"]["message"]
+
+
+def test_an_outcome_in_an_unknown_state_hides_no_other_job(call: Call, app: App, tmp_path: Path) -> None:
+    bad, good = app.enqueue("greet", {}), app.enqueue("greet", {})
+    for one in (bad, good):
+        app.store.cancel_job(CancelJob(one.id)).wait()
+    app.close()
+    db = apsw.Connection(str(tmp_path / "jobs.db"))
+    db.execute(
+        "UPDATE penstock_outcome SET state = 99 WHERE seq = (SELECT seq FROM penstock_job WHERE id = ?)", (bad.id,)
+    )
+    db.close()
+    listed = call("jobs", "list", "--json")
+    assert (listed.code, good.id in listed.out, bad.id in listed.out) == (0, True, False)
+    assert call("counts").code == 0
+    for command in ("show", "cancel"):
+        outcome = call("jobs", command, bad.id)
+        assert (outcome.code, bad.id in outcome.err, "penstock doctor --deep" in outcome.err) == (1, True, True)
 
 
 def test_an_older_store_is_left_as_it_is(call: Call, app: App, tmp_path: Path) -> None:

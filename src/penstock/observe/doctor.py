@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.domain.clock import MICROSECONDS, Clock
 from penstock.domain.errors import StoreError
+from penstock.domain.interrupted import let_interrupt_out
 from penstock.domain.pauses import Pauses
 from penstock.observe.health import PING_SECONDS_MAX, START_ONE
 from penstock.observe.stuck import stuck_lanes, takers_among, unpaused_lanes, why_stuck
@@ -45,12 +46,20 @@ def check_store(store: Store, clock: Clock, deep: bool = False, declared: Iterab
 
     `declared` are job types that are known from elsewhere, such as from an App.
     """
-    found = store.check_store(CheckStore(deep)).wait()
+    found: list[Finding] = []
     try:
+        found += store.check_store(CheckStore(deep)).wait()
         if worst(found) != "error" and not store.migration_status().pending:
-            found += _content(store, clock, declared)
+            found.extend(_content(store, clock, declared))
     except StoreError as error:
         found.append(Finding.from_error("store", error))
+    except Exception as error:  # Whatever is stored, the findings are told.
+        let_interrupt_out(error)
+        found.append(Finding(
+            "store", "error", f"something that is stored cannot be read ({type(error).__name__}: {error}), and the "
+            "rest was not looked at",
+            "somebody has changed the tables by hand, or this is a defect: keep a copy and report it",
+        ))  # fmt: skip
     return found
 
 

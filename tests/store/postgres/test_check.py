@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.domain.clock import MICROSECONDS, SystemClock
-from penstock.domain.errors import StoreUnavailable
+from penstock.domain.errors import NotAStore, StoreUnavailable
 from penstock.observe.doctor import check_store
 from penstock.store.open import open_store
 from penstock.store.params import CheckStore, Finding
@@ -200,6 +200,19 @@ def test_another_version(world: RivalWorld, key: str, version: int, level: str, 
     assert (found, words in told) == (level, True)
 
 
+@pytest.mark.parametrize("damage", ["DELETE FROM meta", "UPDATE meta SET value = 0"])
+def test_a_store_that_does_not_say_its_version(world: RivalWorld, damage: str) -> None:
+    before = world.rows("SELECT key, value FROM meta ORDER BY key")
+    world.rows(damage)
+    found, told = tell(only(findings(world), "schema"))
+    assert (found, "upgrade penstock" in told, "run: penstock migrate" in told) == ("error", False, False)
+    with pytest.raises(NotAStore, match="does not say of which version"):
+        world.store.migrate()
+    world.rows(told.partition("put the version back: ")[2])
+    assert world.rows("SELECT key, value FROM meta ORDER BY key") == before
+    assert only(findings(world), "schema").level == "ok"
+
+
 @pytest.mark.parametrize("table", ["history", "waiting"])
 def test_a_table_that_somebody_dropped(world: RivalWorld, table: str) -> None:
     world.rows(f"DROP TABLE {table}")
@@ -252,6 +265,7 @@ def test_a_view_that_is_closed_is_not_asked(sight: str, name: str) -> None:
         "check_transactions": [],
         "check_slots": [],
         "check_tables": [("job", 1, 1, 1, False, False)],
+        "read_types": [],
     }
     found = drive(check.check_steps(deep=False, pooled=False, latest=LATEST), lambda asked: answers[asked.name])
     assert "could not look" in only(found, name).message

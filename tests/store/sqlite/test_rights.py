@@ -48,6 +48,9 @@ try:
         print(len(store.list_jobs(ListJobs()).wait()))
     elif act == "check":
         print([one.message for one in store.check_store(CheckStore()).wait() if one.level == "error"])
+    elif act == "fixes":
+        found = store.check_store(CheckStore()).wait()
+        print(json.dumps([one.fix for one in found if one.name in ("rights", "lock file") and one.level != "ok"]))
     elif act in ("look", "read what is there"):
         store = SqliteStore(path, create=False)
         print(store.migration_status().current if act == "look" else len(store.list_jobs(ListJobs()).wait()))
@@ -239,3 +242,21 @@ def test_the_doctor_names_what_is_open_to_others(place: Path, monkeypatch: pytes
     place.parent.chmod(0o700)
     assert findings(place) == [("rights", "")]
     store.close()
+
+
+@as_root
+@pytest.mark.parametrize("mode", [0o644, 0o666], ids=["read", "write"])
+def test_no_fix_takes_away_what_another_one_gives(place: Path, mode: int) -> None:
+    """Of one who comes in only because everybody may: whoever follows all that is said can use the store."""
+    store = SqliteStore(str(place))
+    enqueue(store)
+    store.close()
+    place.chmod(mode)
+    fixes = json.loads(act(place, "fixes"))
+    assert [fix for fix in fixes if "chown" in fix] == []
+    way = "run as root, to whom it belongs, or share the store through a group (docs/sqlite.md, 'Who may open it')"
+    assert fixes[0] == way  # Of the folder.
+    (narrower,) = [fix for fix in fixes if "chmod" in fix]
+    assert narrower == f"{way}; then: chmod o-{'r' if mode == 0o644 else 'w'} {place}"
+    if mode == 0o644:
+        assert fixes == [way, way, narrower]

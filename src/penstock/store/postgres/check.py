@@ -14,6 +14,8 @@ from penstock.store.params import Finding
 from penstock.store.postgres import check_connections, check_durability
 from penstock.store.postgres.grants import RIGHTS, SEQUENCES
 from penstock.store.postgres.link import VERSION_MIN
+from penstock.store.postgres.migrate import NO_VERSION, version_again
+from penstock.store.postgres.statements import DEFAULT_SCHEMA
 from penstock.store.postgres.steps import Rows, Steps, run
 
 OPEN_SECONDS_MAX = 300.0
@@ -64,7 +66,7 @@ class Missing(NamedTuple):
     there: bool
 
 
-def check_steps(deep: bool, pooled: bool, latest: int) -> Steps[list[Finding]]:
+def check_steps(deep: bool, pooled: bool, latest: int, schema: str = DEFAULT_SCHEMA) -> Steps[list[Finding]]:
     """All findings of this engine, over a connection that works. `latest` is the newest schema that is known here."""
     server = Server(*(yield from run("check_server"))[0])
     found = [version_finding(server), encoding_finding(server)]
@@ -74,7 +76,7 @@ def check_steps(deep: bool, pooled: bool, latest: int) -> Steps[list[Finding]]:
     names, privileges = (list(column) for column in zip(*WANTED, strict=True))
     rows = yield from run("check_rights", names=names, privileges=privileges)
     missing = [Missing(*row) for row in rows]
-    found += yield from _schema(server, missing, latest)
+    found += yield from _schema(server, missing, latest, schema)
     found.append((yield from _connections(server, missing, found)))
     found.append((yield from _transactions(server)))
     found.append((yield from _slots(server)))
@@ -164,13 +166,16 @@ def _unseen(name: str, view: str) -> Finding:
 # The schema
 
 
-def _schema(server: Server, missing: list[Missing], latest: int) -> Steps[list[Finding]]:
+def _schema(server: Server, missing: list[Missing], latest: int, schema: str) -> Steps[list[Finding]]:
     """Whether all is there, of which version it is, and whether this role may use it."""
     closed = next((one for one in missing if one.name == "meta"), None)
     if closed is not None:
         return [no_schema_finding(closed.there, server.role)]
     versions: dict[str, int] = dict((yield from run("check_version")))
-    found = schema_finding(versions.get("schema_version", 0), versions.get("oldest", 0), latest)
+    current = versions.get("schema_version", 0)
+    found = schema_finding(current, versions.get("oldest", 0), latest)
+    if current < 1:
+        found = Finding("schema", "error", f"there is a store, but {NO_VERSION}", version_again(schema))
     absent = sorted({one.name for one in missing if not one.there})
     if absent and found.level == "ok":
         found = changed_finding(absent)

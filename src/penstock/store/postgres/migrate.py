@@ -20,6 +20,9 @@ from penstock.store.postgres.statements import in_schema, migrations, quoted
 LOCK_SECONDS = 10
 PAUSES = (0.1, 0.5, 1.0, 2.0)
 """Seconds between the tries of a migration that others are in the way of."""
+NO_VERSION = (
+    "its table meta does not say of which version: somebody has changed the tables by hand, or this is a part of a copy"
+)
 _OLDEST = re.compile(r"^-- oldest: (\d+)$", re.MULTILINE)
 
 
@@ -30,7 +33,18 @@ def status(conn: psycopg.Connection[Any], schema: str) -> MigrationStatus:
     if there is None and _exists(conn, schema, "job") is not None:
         raise NotAStore(f"the schema {schema!r} has a table job that is not penstock's; use another: ?schema=NAME")
     current = 0 if there is None else _read(conn, schema).get("schema_version", 0)
+    if there is not None and current < 1:
+        raise NotAStore(f"the schema {schema!r} holds a store, but {NO_VERSION}; {version_again(schema)}")
     return MigrationStatus(current, known[-1][0], [name for version, name, _ in known if version > current])
+
+
+def version_again(schema: str) -> str:
+    """What to do with a store that does not say which version it has."""
+    version, _, text = migrations(schema)[-1]
+    return (
+        "restore a backup, or, if this version of penstock was the last to migrate it, put the version back: "
+        f"{_note(schema, version, text)}"
+    )
 
 
 def latest(schema: str) -> int:

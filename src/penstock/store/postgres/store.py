@@ -391,8 +391,8 @@ class PostgresStore:
         except StoreError as error:
             return check.unreachable(error)
         try:
-            latest = migrate.latest(self._address.schema)
-            operation = Operation(lambda: check.check_steps(params.deep, link.pooled, latest), alone=True)
+            schema, latest = self._address.schema, migrate.latest(self._address.schema)
+            operation = Operation(lambda: check.check_steps(params.deep, link.pooled, latest, schema), alone=True)
             return self._plain.carry_out(link, operation)
         except psycopg.Error as error:
             return check.unreachable(translate(error, self._address.shown))

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import apsw
 
-from penstock.domain.errors import StoreError, StoreVersionError, UnsafeSQLite
+from penstock.domain.errors import NotAStore, StoreError, StoreVersionError, UnsafeSQLite
 from penstock.store.params import MigrationStatus
 from penstock.store.sqlite import errors
 from penstock.store.sqlite.errors import translate
@@ -151,8 +151,14 @@ def schema_status(db: apsw.Connection, path: str) -> MigrationStatus:
     except apsw.Error as error:
         raise translate(error, path) from None
     meta: dict[str, int] = dict(rows)
-    current = meta.get("schema_version") if exists else 0
-    if current is None or meta.get("oldest", current) > latest:
+    current = meta.get("schema_version", 0)
+    if exists and current < 1:
+        raise NotAStore(
+            f"{path}: there is a store in it, but its table penstock_meta does not say of which version: somebody has "
+            "changed the tables by hand, or this is a part of a copy; restore a backup, or, if this version of "
+            f"penstock was the last to use it, put the version back: {_note(latest, known[-1][2])}"
+        )
+    if meta.get("oldest", current) > latest:
         raise StoreVersionError(
             f"{path}: the store has schema version {current}, this penstock knows up to {latest}; upgrade penstock"
         )

@@ -146,7 +146,7 @@ def _folder_rights(folder: str) -> Iterator[Finding]:
             _give(folder, found, "u+wx"),
         )  # fmt: skip
     if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
-        yield _open_to_all(folder)
+        yield _open_to_all(folder, found)
 
 
 def _file_rights(path: str) -> Iterator[Finding]:
@@ -164,11 +164,11 @@ def _file_rights(path: str) -> Iterator[Finding]:
         elif name == path:
             yield from _ownership(path, found)
         if found.st_mode & stat.S_IWOTH:
-            yield _open_to_all(name)
+            yield _open_to_all(name, found)
         elif found.st_mode & stat.S_IROTH and enterable:
             yield Finding(
                 "rights", "warning", f"{name} can be read by every user of this machine: payloads, results and errors",
-                f"chmod o-r {quote(name)}",
+                _close(name, found, "o-r"),
             )  # fmt: skip
 
 
@@ -196,7 +196,9 @@ def _ownership(path: str, found: os.stat_result) -> Iterator[Finding]:
 
 def _lock_rights(path: str) -> Iterator[Finding]:
     lock = f"{path}-lock"
-    if os.path.lexists(lock) and (os.path.islink(lock) or not os.path.isfile(lock) or not os.access(lock, os.R_OK)):
+    # It is closed to those who may not write to the store, as it is to be: of them the store itself tells.
+    closed = not os.access(lock, os.R_OK) and (os.access(path, os.W_OK) or not os.path.exists(path))
+    if os.path.lexists(lock) and (os.path.islink(lock) or not os.path.isfile(lock) or closed):
         yield Finding(
             "lock file", "error",
             f"the user {_user(_me())} cannot open {lock}, through which processes take turns to write",
@@ -217,12 +219,29 @@ def _lock_rights(path: str) -> Iterator[Finding]:
 def _give(name: str, found: os.stat_result, rights: str) -> str:
     if found.st_uid == _me():
         return f"chmod {rights} {quote(name)}"
-    return f"run as {_user(found.st_uid)}, to whom it belongs, or: chown {_user(_me())} {quote(name)}"
+    return _let_in(found)
 
 
-def _open_to_all(name: str) -> Finding:
+def _let_in(found: os.stat_result) -> str:
+    """To give it to this user instead would close it to its owner."""
+    return (
+        f"run as {_user(found.st_uid)}, to whom it belongs, or share the store through a group (docs/sqlite.md, "
+        "'Who may open it')"
+    )
+
+
+def _close(name: str, found: os.stat_result, rights: str) -> str:
+    """What is open to everybody; one who comes in only by that needs another way first."""
+    command = f"chmod {rights} {quote(name)}"
+    me = _me()
+    if me in (None, 0, found.st_uid) or found.st_gid in {os.getegid(), *os.getgroups()}:
+        return command
+    return f"{_let_in(found)}; then: {command}"
+
+
+def _open_to_all(name: str, found: os.stat_result) -> Finding:
     return Finding(
-        "rights", "warning", f"{name} can be written by every user of this machine", f"chmod o-w {quote(name)}"
+        "rights", "warning", f"{name} can be written by every user of this machine", _close(name, found, "o-w")
     )
 
 
