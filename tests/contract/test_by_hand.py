@@ -10,6 +10,7 @@ from penstock.domain.gates import Gate
 from penstock.store import params as p
 from penstock.store.faults import FAULTS
 from tests.contract.conftest import Hand
+from tests.contract.engines import Engine
 from tests.contract.world import World
 
 AT_ONCE = Gate("key:a", 1, None, "key:a")
@@ -120,6 +121,8 @@ DAMAGE = {
     "SELECT 1000000, KEY, 1, 1, 0 FROM penstock.parked",
     "unreadable": "UPDATE penstock.worker SET queues = 'garbage'",
     "laneless": "DELETE FROM penstock.lane",
+    "unknown": "INSERT INTO penstock.outcome (KEY, state, attempt, finished_at) SELECT KEY, 99, 1, 0 "
+    "FROM penstock.parked",
     "displaced": "UPDATE penstock.parked SET due_at = due_at + 1",
     "gateless": "DELETE FROM penstock.gate",
 }
@@ -136,4 +139,50 @@ def test_the_doctor_names_everything_that_must_hold_and_does_not(
     found = faults(world)
     places = {"several": "lease and parked", "unreadable": "worker"}.get(fault, "parked")
     words = FAULTS[fault].words.format(places=places)
-    assert [one.level for one in found if words in one.message] == [FAULTS[fault].level]
+    (told,) = [one for one in found if words in one.message]
+    assert told.level == FAULTS[fault].level
+    if fault not in ("unreadable", "gateless"):
+        assert "docs/doctor.md, 'Rows that contradict each other'" in str(told.fix)
+
+
+@pytest.mark.parametrize("fault", ["stateless", "jobless", "several", "laneless", "displaced"])
+def test_a_command_that_the_doctor_names_works(world: World, session: int, hand: Hand, fault: str) -> None:
+    add(world, AT_ONCE, count=2)
+    assert len(world.claim(session)) == 1
+    hand(DAMAGE[fault])
+    for found in faults(world):
+        _, named, job_id = str(found.fix).partition("penstock jobs show ")
+        assert not named or world.find(job_id) is not None
+
+
+# As docs/doctor.md says
+LETTERS = {
+    "stateless": "INSERT INTO penstock.outcome (KEY, state, attempt, finished_at) "
+    "SELECT KEY, 2, attempt, due_at FROM penstock.job WHERE id = '{id}'",
+    "unknown": "UPDATE penstock.outcome SET state = 2 WHERE KEY = (SELECT KEY FROM penstock.job WHERE id = '{id}')",
+}
+
+
+@pytest.mark.parametrize("fault", LETTERS)
+@pytest.mark.parametrize("gated", [True, False])
+def test_what_is_made_a_dead_letter_by_hand_runs_again_or_goes_away(
+    engine: Engine, world: World, session: int, hand: Hand, fault: str, gated: bool
+) -> None:
+    jobs = add(world, *([AT_ONCE] if gated else []), count=2)
+    if fault == "stateless":
+        for table in ("parked", "waiting" if engine.kind == "postgresql" else "ready"):
+            hand(f"DELETE FROM penstock.{table}")
+    else:
+        for _ in range(2 if gated else 1):
+            world.complete(*world.claim(session))
+        hand("UPDATE penstock.outcome SET state = 99")
+    assert faults(world)
+    for job_id in jobs:
+        hand(LETTERS[fault].format(id=job_id))
+    assert faults(world) == []
+    ((_, again),) = world.store.retry_dead(
+        p.RetryDead(filter=p.DeadFilter(ids=(jobs[0],)), new_ids=[world.new_id()])
+    ).wait()
+    assert [claim.id for claim in world.claim(session)] == [again]
+    assert world.store.purge_dead(p.PurgeDead(filter=p.DeadFilter(ids=(jobs[1],)))).wait() == 1
+    assert world.find(jobs[1]) is None
