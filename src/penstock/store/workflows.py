@@ -134,13 +134,12 @@ def note_ended(ended: Sequence[Ended]) -> Steps[None]:
         failed[workflow, step] += state != StateCode.COMPLETED
     over: list[tuple[str, int]] = []
     for (workflow, step), count in sorted(counts.items()):
-        [(left, on_failure)] = yield from ask(
-            "count_down", workflow=workflow, step=step, ended=count, failed=failed[workflow, step]
-        )
-        if failed[workflow, step] and on_failure == "stop":
-            yield from ask("stop_workflow", id=workflow, stop=STATES.index(WorkflowState.FAILED))
-        if left == 0:
-            over.append((workflow, step))
+        counted = yield from ask("count_down", workflow=workflow, step=step, ended=count, failed=failed[workflow, step])
+        for left, on_failure in counted:  # None if somebody has removed the step: the jobs of others end all the same.
+            if failed[workflow, step] and on_failure == "stop":
+                yield from ask("stop_workflow", id=workflow, stop=STATES.index(WorkflowState.FAILED))
+            if left == 0:
+                over.append((workflow, step))
     for workflow, step in over:
         yield from _advance(workflow, ended=[step])
 
