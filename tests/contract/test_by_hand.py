@@ -7,11 +7,13 @@ import pytest
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.gates import Gate
+from penstock.domain.job import Event, State
 from penstock.store import params as p
-from penstock.store.faults import FAULTS
+from penstock.store.faults import FAULTS, FLOW_FAULTS
 from tests.contract.conftest import Hand
 from tests.contract.engines import Engine
-from tests.contract.world import World
+from tests.contract.flows import Flow, complete, end, types
+from tests.contract.world import STALE_AFTER, World, policy_text
 
 AT_ONCE = Gate("key:a", 1, None, "key:a")
 IN_ORDER = Gate("key:a", 1, None, "key:a", ordered=True)
@@ -19,8 +21,8 @@ A_MINUTE = Gate("rate:a", 1, 60 * MICROSECONDS, "rate:a")
 WIDE = Gate("key:wide", 9, None, "key:wide")
 
 
-def add(world: World, *gates: Gate, count: int) -> list[str]:
-    one = world.new_job()
+def add(world: World, *gates: Gate, count: int, like: p.NewJob | None = None) -> list[str]:
+    one = like or world.new_job()
     jobs = [msgspec.structs.replace(one, id=world.new_id(), gates=gates) for _ in range(count)]
     return [new.id for new in world.enqueue(*jobs)]
 
@@ -112,6 +114,181 @@ def test_many_jobs_before_a_gate_that_is_gone_are_freed_in_turn(world: World, se
     assert done == jobs
 
 
+# A worker that is gone
+
+GONE = {
+    "its row": "DELETE FROM penstock.worker",
+    "the session of its leases": "UPDATE penstock.lease SET session = 777",
+}
+
+
+@pytest.mark.parametrize("damage", GONE.values(), ids=GONE)
+@pytest.mark.parametrize("gate", [AT_ONCE, IN_ORDER], ids=["at once", "in order"])
+def test_jobs_of_a_worker_that_is_gone_are_taken_back(
+    world: World, session: int, hand: Hand, damage: str, gate: Gate, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its limit has room again, its line goes on, and its attempt counts as one of a lost worker."""
+    one = world.new_job(policy=policy_text(attempts=1))
+    held, behind = add(world, gate, count=2, like=one)
+    world.start(world.claim_one(session))
+    hand(damage)
+    other = world.register("other")
+    assert world.claim(other) == []
+    recovered = world.recover()
+    assert (recovered.jobs, recovered.more) == ([held], False)
+    assert "1 jobs were under way at a worker whose row is gone" in caplog.text
+    assert held in caplog.text
+    job = world.read(held)
+    assert (job.state, job.crashes, job.decided_by) == (State.DEAD, 1, "recovery")
+    tend(world)
+    assert [claim.id for claim in world.claim(other)] == [behind]
+    assert world.recover().jobs == []
+    assert faults(world) == []
+
+
+def test_a_job_of_a_worker_that_is_gone_is_tried_again_and_its_token_is_over(
+    world: World, session: int, hand: Hand
+) -> None:
+    flow = Flow(world, ("first", 1), ("second", 1, ["first"])).enqueue()
+    old = world.claim_one(session)
+    hand(DAMAGE["ownerless"])
+    other = world.register("other")
+    assert world.recover().jobs == [old.id]
+    assert complete(world, old) == [old.token]
+    world.clock.advance(3600)
+    again = world.claim_one(other)
+    assert (again.id, again.attempt) == (old.id, 2)
+    complete(world, again)
+    assert types(world.claim(other)) == ["second"]
+    assert flow.step("first").jobs == {State.COMPLETED: 1}
+
+
+def test_jobs_of_workers_that_are_gone_come_in_pages(world: World, hand: Hand) -> None:
+    jobs = world.add_many(7)
+    for name in ("first", "second"):
+        world.claim(world.register(name), 3)
+    hand(DAMAGE["ownerless"])
+    world.claim(world.register("alive"))
+    pages = [world.recover(limit=4) for _ in range(2)]
+    assert [(len(page.jobs), page.more) for page in pages] == [(4, True), (2, False)]
+    assert sorted(pages[0].jobs + pages[1].jobs) == sorted(jobs[:6])
+    assert world.state(jobs[6]) is State.CLAIMED
+
+
+def test_a_new_worker_is_not_taken_for_one_that_is_gone(world: World, hand: Hand) -> None:
+    """Workers that begin together are ahead of the clock: one that comes soon after must not get the session of one
+    of them, whose jobs would be taken for its own.
+    """
+    world.add_many(8)
+    for number in range(8):
+        world.claim(world.register(f"old {number}"), 1)
+    hand(DAMAGE["ownerless"])
+    world.clock.advance(2)
+    other = world.register("other")
+    assert len(world.recover().jobs) == 8
+    assert world.heartbeat(other)
+
+
+def test_a_lease_of_no_worker_that_could_be_stops_nobody(world: World, session: int, hand: Hand) -> None:
+    (job,) = world.add_many(1)
+    world.claim(session)
+    hand(f"UPDATE penstock.lease SET session = {2**63 - 1}")
+    world.register("other")
+    assert world.recover().jobs == [job]
+
+
+def test_recovery_without_mending_looks_at_the_workers_that_are_there(world: World, session: int, hand: Hand) -> None:
+    world.add()
+    world.claim(session)
+    hand(DAMAGE["ownerless"])
+    assert world.store.recover_jobs(p.RecoverJobs(STALE_AFTER, mend=False)).wait().jobs == []
+    assert len(world.store.recover_jobs(p.RecoverJobs(STALE_AFTER, unheard=())).wait().jobs) == 1
+
+
+def test_the_doctor_names_jobs_of_a_worker_that_is_gone(world: World, session: int, hand: Hand) -> None:
+    jobs = world.add_many(3)
+    world.claim(session, 2)
+    hand(DAMAGE["ownerless"])
+    (found,) = faults(world)
+    assert found.level == "warning"
+    assert found.message == f"2 × a job that is under way at a worker whose row is gone, such as {min(jobs[:2])}"
+    assert "penstock recover" in str(found.fix)
+    world.recover()
+    assert faults(world) == []
+
+
+# Workflows
+
+MISCOUNTED = {
+    "a step has more jobs left than there are": ("UPDATE penstock.step SET open = open + 1 WHERE step = 0", "jobs"),
+    "a step has fewer jobs left than there are": ("UPDATE penstock.step SET open = open - 1 WHERE step = 1", "jobs"),
+    "a workflow has more steps left": ("UPDATE penstock.workflow SET open = open + 1", "steps"),
+    "a workflow has fewer steps left": ("UPDATE penstock.workflow SET open = open - 1", "steps"),
+    "a step waits for more": ("UPDATE penstock.step SET pending = pending + 1 WHERE step = 1", "needs"),
+    "a step waits for fewer": ("UPDATE penstock.step SET pending = pending - 1 WHERE step = 1", "needs"),
+    "its row is gone": ("DELETE FROM penstock.workflow", "gone"),
+    "its row and its steps are gone": ("DELETE FROM penstock.workflow; DELETE FROM penstock.step", "gone"),
+    "its row and its jobs are gone": ("DELETE FROM penstock.workflow; DELETE FROM penstock.member", "gone"),
+    "a job is gone": ("DELETE FROM penstock.member WHERE step = 1", "jobs"),
+    "a step is gone": ("DELETE FROM penstock.step WHERE step = 2", "steps"),
+    "what a step waits for is gone": ("DELETE FROM penstock.need WHERE step = 1", "needs"),
+}
+
+
+def flow_faults(world: World) -> list[p.Finding]:
+    return [one for one in world.store.check_store(p.CheckStore(deep=True)).wait() if one.name == "workflows"]
+
+
+@pytest.mark.parametrize(("damage", "fault"), MISCOUNTED.values(), ids=MISCOUNTED)
+def test_the_doctor_names_workflows_that_miscount_or_are_gone(
+    world: World, session: int, hand: Hand, damage: str, fault: str
+) -> None:
+    flow = Flow(world, ("a", 2), ("b", 2, ["a"]), ("c", 1)).enqueue()
+    complete(world, *world.claim(session, 1, types=("a",)))
+    assert flow_faults(world) == []
+    for statement in damage.split("; "):
+        hand(statement)
+    words = f"1 × {FLOW_FAULTS[fault].words}, such as {flow.id}"
+    (found,) = [one for one in flow_faults(world) if one.message == words]
+    assert found.level == "error"
+    assert ("workflows show" in str(found.fix)) is (fault != "gone")
+
+
+def test_the_doctor_finds_nothing_in_workflows_that_ended_or_were_stopped(world: World, session: int) -> None:
+    for name in ("completed", "failed", "cancelled"):
+        flow = Flow(world, (name, 2), ("next", 1, [name])).enqueue()
+        first, second = world.claim(session, types=(name,))
+        if name == "cancelled":
+            flow.cancel()
+            assert flow_faults(world) == []
+            end(world, first, Event.CANCEL)
+            continue
+        if name == "failed":
+            end(world, first)
+            assert flow_faults(world) == []
+            complete(world, second)
+        else:
+            complete(world, first)
+            assert flow_faults(world) == []
+            complete(world, second)
+            complete(world, *world.claim(session, types=("next",)))
+    assert flow_faults(world) == []
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM penstock.workflow", "DELETE FROM penstock.step"])
+def test_jobs_of_a_workflow_that_is_gone_end_with_those_of_others(
+    world: World, session: int, hand: Hand, damage: str
+) -> None:
+    lost = Flow(world, ("a", 2), ("b", 1, ["a"])).enqueue()
+    hand(damage)
+    whole = Flow(world, ("c", 1), ("d", 1, ["c"])).enqueue()
+    claims = world.claim(session)
+    assert complete(world, *claims) == []
+    assert [world.state(id_) for id_ in lost.ids("a")] == [State.COMPLETED] * 2
+    assert whole.settle() == 0
+    assert types(world.claim(session)) == ["d"]
+
+
 # All that must hold
 
 DAMAGE = {
@@ -125,6 +302,7 @@ DAMAGE = {
     "FROM penstock.parked",
     "displaced": "UPDATE penstock.parked SET due_at = due_at + 1",
     "gateless": "DELETE FROM penstock.gate",
+    "ownerless": "DELETE FROM penstock.worker",
 }
 
 

@@ -13,6 +13,7 @@ from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.duty import Duty
 from penstock.coordinator.expiry import Expiry
 from penstock.coordinator.gates import ROUNDS, Gates
+from penstock.coordinator.ownerless import Ownerless
 from penstock.coordinator.probes import Probes
 from penstock.coordinator.recovery import Recovery
 from penstock.coordinator.retention import Pruning
@@ -59,8 +60,8 @@ def test_every_duty_has_its_interval_from_the_settings(scene: Scene) -> None:
     )  # fmt: skip
     intervals = {type(duty).__name__: duty.interval for duty in (make(scene.store, settings) for make in DUTIES)}
     assert intervals == {
-        "Recovery": 1, "Expiry": 1, "Gates": 1, "Ageing": 1, "Routing": 1, "StartTimeout": 2, "Probes": 3, "Pruning": 4,
-        "Schedules": 5, "Workflows": 1,
+        "Recovery": 1, "Ownerless": 1, "Expiry": 1, "Gates": 1, "Ageing": 1, "Routing": 1, "StartTimeout": 2,
+        "Probes": 3, "Pruning": 4, "Schedules": 5, "Workflows": 1,
     }  # fmt: skip
 
 
@@ -112,6 +113,26 @@ def test_recovery_goes_on_until_all_is_recovered(
     do(scene, duty)  # It has been watched for half of its patience by now.
     assert all(scene.world.state(job) is State.SCHEDULED for job in jobs)
     assert "lost" in caplog.text
+
+
+def test_jobs_of_workers_whose_rows_are_gone_are_taken_back_by_whoever_leads(
+    scene: Scene, session: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All of them, and nobody is judged: the silent one keeps its job."""
+    gone, silent = scene.register("gone"), scene.register("silent")
+    jobs = scene.world.add_many(1201)
+    for _ in range(2):
+        scene.world.claim(gone, 600)
+    (kept,) = scene.world.claim(silent)
+    with scene.sqlite.transaction() as tx:
+        tx.execute("DELETE FROM penstock_worker WHERE id = 'gone'")
+    scene.pass_time(100)
+    do(scene, Recovery(scene.store, CoordinatorSettings()))
+    assert {scene.world.state(job) for job in jobs} == {State.CLAIMED}
+    do(scene, Ownerless(scene.store, CoordinatorSettings()))
+    assert [job for job in jobs if scene.world.state(job) is not State.SCHEDULED] == [kept.id]
+    assert caplog.text.count(" jobs of lost workers: ") == 3
+    assert f"session {gone}" in caplog.text
 
 
 def test_start_timeout_goes_on_until_all_is_given_back(

@@ -10,7 +10,8 @@ from typing import Any
 import apsw
 import msgspec
 
-from penstock.store.faults import FAULTS
+from penstock.store.faults import FAULTS, FLOW_FAULTS
+from penstock.store.sqlite.check import INTEGRITY
 from penstock.store.sqlite.statements import sql
 from tests.nets.invariants import TRANSITIONS
 from tests.nets.seen import Seen
@@ -92,7 +93,7 @@ LIMITS = {
     """,
 }
 """What nobody may ever see, in the words of the finding."""
-RULES = len(FAULTS) + 1 + len(LIMITS) + TRANSITIONS + 1
+RULES = len(FAULTS) + len(FLOW_FAULTS) + 1 + len(LIMITS) + TRANSITIONS + 1
 """The first one beside the faults: SQLite's own check of the file; the last: what is left can be worked off."""
 DRAWN_BY_CHANCE = {"penstock_lane": "stamp", "penstock_order_number": "number"}
 
@@ -117,7 +118,7 @@ class FileJudge:
 
     def integrity(self) -> list[str]:
         answer = self._connection.execute("PRAGMA integrity_check(1)").get
-        rows = self._connection.execute(sql("check_pointers")).fetchall()
+        rows = [row for name in INTEGRITY for row in self._connection.execute(sql(name)).fetchall()]
         return [f"SQLite: {answer}"] * (answer != "ok") + [f"doctor: {row}" for row in rows]
 
     def limits(self, now: int) -> list[str]:

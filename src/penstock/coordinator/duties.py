@@ -8,6 +8,7 @@ from penstock.coordinator.ageing import Ageing
 from penstock.coordinator.duty import Duty
 from penstock.coordinator.expiry import Expiry
 from penstock.coordinator.gates import Gates
+from penstock.coordinator.ownerless import Ownerless
 from penstock.coordinator.probes import Probes
 from penstock.coordinator.recovery import Recovery
 from penstock.coordinator.retention import Pruning
@@ -19,5 +20,5 @@ from penstock.coordinator.workflows import Workflows
 from penstock.store.contract import Store
 
 DUTIES: tuple[Callable[[Store, CoordinatorSettings], Duty], ...] = (
-    Recovery, StartTimeout, Expiry, Gates, Ageing, Routing, Workflows, Probes, Pruning, Schedules,
+    Recovery, Ownerless, StartTimeout, Expiry, Gates, Ageing, Routing, Workflows, Probes, Pruning, Schedules,
 )  # fmt: skip

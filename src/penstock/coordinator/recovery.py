@@ -45,20 +45,21 @@ class Recovery:
         clock = asyncio.get_running_loop()
         asked = clock.time()
         found = self._watch.look(await self._store.list_workers(), asked, clock.time())
-        await self._recover(RecoverJobs(self._stale_after, term=term, unheard=found.lost))
+        await recover(self._store, RecoverJobs(self._stale_after, term=term, unheard=found.lost, mend=False))
         if found.next_in is None:
             return self.interval
         return min(max(found.next_in, PAUSE_SECONDS_MIN), self.interval)
 
-    async def _recover(self, params: RecoverJobs) -> None:
-        more = True
-        while more:
-            recovered = await self._store.recover_jobs(params)
-            more = recovered.more
-            if recovered.workers:
-                log.warning(
-                    "recovered %d jobs of lost workers: %s",
-                    len(recovered.jobs),
-                    ", ".join(recovered.workers),
-                    extra=fields("jobs.recovered", jobs=len(recovered.jobs), workers=recovered.workers),
-                )
+
+async def recover(store: Store, params: RecoverJobs) -> None:
+    more = True
+    while more:
+        recovered = await store.recover_jobs(params)
+        more = recovered.more
+        if recovered.workers:
+            log.warning(
+                "recovered %d jobs of lost workers: %s",
+                len(recovered.jobs),
+                ", ".join(recovered.workers),
+                extra=fields("jobs.recovered", jobs=len(recovered.jobs), workers=recovered.workers),
+            )

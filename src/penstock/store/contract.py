@@ -161,6 +161,7 @@ class Store(Protocol):
         By the store's clock a worker is never judged by less patience than it registered with. Whoever names those that
         were not heard of has judged them; a heartbeat since saves its worker.
         A job with attempts left is scheduled again by its backoff; one without is dead, decided_by recovery.
+        Jobs whose worker has no row any more are taken back as those of a lost one, which is told as `session N`.
         Old tokens are no longer current. A page that is full answers more=True and never starves the rest.
         """
         ...

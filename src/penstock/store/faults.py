@@ -7,7 +7,7 @@ mended by itself when somebody meets it is in the engines' `mend.py`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -56,6 +56,11 @@ FAULTS = {
         "a job parked before a limit whose row is gone", "warning",
         "the worker that leads lets them go on within a minute, and makes the limit again: start one if none is alive",
     ),
+    "ownerless": Fault(
+        "a job that is under way at a worker whose row is gone", "warning",
+        "the worker that leads takes them back within about a minute, as those of a lost worker: start one if none is "
+        "alive, or: penstock recover",
+    ),
 }  # fmt: skip
 """By the name that check_pointers.sql of each engine gives it."""
 NOT_SHOWN = frozenset({"jobless", "laneless"})
@@ -74,6 +79,38 @@ def fault_findings(name: str, rows: Iterable[Any], keep: str) -> Iterator[Findin
         yield Finding(name, level, said, fix or reported + shown)
     if sound:
         yield Finding(name, "ok", "every job is in exactly one state, and where its row says")
+
+
+FLOW_FAULTS = {
+    "jobs": Fault("a workflow with a step that miscounts its jobs"),
+    "steps": Fault("a workflow that miscounts its steps"),
+    "needs": Fault("a workflow with a step that miscounts those before it"),
+    "gone": Fault(
+        "a workflow whose row is gone and whose steps or jobs are there",
+        "error",
+        ". Its jobs that were enqueued run and end; what had not begun never will, unless the row is put back as it "
+        "was: enqueue that anew",
+    ),
+}
+"""By the name that check_workflows.sql of each engine gives it. Such a workflow would never end, or end too soon."""
+
+
+def flow_findings(rows: Iterable[Any], keep: str) -> Iterator[Finding]:
+    """The rows are (fault, how many workflows, one of them)."""
+    for fault, count, example in rows:
+        words, level, fix = FLOW_FAULTS[fault]
+        shown = fix or f"; what is known of one: penstock workflows show {example}"
+        reported = f"somebody has changed the tables by hand, or this is a defect: {keep}"
+        yield Finding("workflows", level, f"{count:,} × {words}, such as {example}", reported + shown)
+
+
+def tell_ownerless(session: int, jobs: Sequence[str]) -> str:
+    """Of jobs that were taken back; answers how the worker without a name is called."""
+    log.error(
+        "%d jobs were under way at a worker whose row is gone (session %d), such as %s: they were taken back as those "
+        "of a lost worker; somebody has changed the tables by hand, or this is a defect", len(jobs), session, jobs[0],
+    )  # fmt: skip
+    return f"session {session}"
 
 
 # Rows that are met again and again: each is told of once

@@ -30,7 +30,8 @@ class RecoverJobs(msgspec.Struct, frozen=True):
 
     Whoever has watched them itself says who was `unheard`: sessions, each with the moment of its last heartbeat as it
     is stored. Then the store's clock is not asked, and one that has been heard of since is left alone. The `term` of a
-    leader fences it; an `actor`, a person who asks, has none and is audited.
+    leader fences it; an `actor`, a person who asks, has none and is audited. `mend` also takes back jobs whose worker
+    has no row any more, which reads every lease.
     """
 
     stale_after: float
@@ -38,6 +39,7 @@ class RecoverJobs(msgspec.Struct, frozen=True):
     term: int | None = None
     actor: str | None = None
     unheard: Sequence[tuple[int, int]] | None = None
+    mend: bool = True
 
 
 class Recovered(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from penstock.domain.duration import format_duration
 from penstock.store.declared import type_findings
-from penstock.store.faults import fault_findings
+from penstock.store.faults import fault_findings, flow_findings
 from penstock.store.params import Finding
 from penstock.store.postgres import check_connections, check_durability
 from penstock.store.postgres.grants import RIGHTS, SEQUENCES
@@ -18,12 +18,13 @@ from penstock.store.postgres.migrate import NO_VERSION, version_again
 from penstock.store.postgres.statements import DEFAULT_SCHEMA
 from penstock.store.postgres.steps import Rows, Steps, run
 
+KEEP = "keep a copy (pg_dump) and report it"
 OPEN_SECONDS_MAX = 300.0
 DEAD_ROWS_MIN = 50_000
 TABLES_NAMED = 3
 # Tables whose rows come and go with every job: dead ones in them slow every claim and finish down.
 CHURNED = ("waiting", "lease")
-POINTERS = frozenset({"job", "waiting", "parked", "lease", "outcome", "lane", "gate"})
+POINTERS = frozenset({"job", "waiting", "parked", "lease", "outcome", "lane", "gate", "worker"})
 COUNTS = frozenset({"workflow", "step", "need", "member"})
 INTEGRITY = ("check_pointers", "check_workflows")
 """The statements that find what must never be. Tests ask them too."""
@@ -323,7 +324,7 @@ def _pointers(deep: bool, missing: list[Missing]) -> Steps[list[Finding]]:
         return [_unseen("integrity", ", ".join(closed))]
     if not deep:
         return [Finding("integrity", "ok", "not checked: it reads every job; --deep does it")]
-    return list(fault_findings("integrity", (yield from run("check_pointers")), "keep a copy (pg_dump) and report it"))
+    return list(fault_findings("integrity", (yield from run("check_pointers")), KEEP))
 
 
 def _types(missing: list[Missing]) -> Steps[list[Finding]]:
@@ -335,11 +336,4 @@ def _types(missing: list[Missing]) -> Steps[list[Finding]]:
 def _counts(deep: bool, missing: list[Missing]) -> Steps[list[Finding]]:
     if not deep or any(one.name in COUNTS and one.right == "SELECT" for one in missing):
         return []
-    return [
-        Finding(
-            "workflows", "error", f"{count:,} × {fault}, such as {example}",
-            "somebody has changed the tables by hand, or this is a defect: keep a copy (pg_dump) and report it; what "
-            f"is known of one: penstock workflows show {example}",
-        )
-        for fault, count, example in (yield from run("check_workflows"))
-    ]  # fmt: skip
+    return list(flow_findings((yield from run("check_workflows")), KEEP))

@@ -10,6 +10,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.store import params as p
 from penstock.store.endings import already_registered, ending_of_lost
+from penstock.store.faults import tell_ownerless
 from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.finish import end_attempts
 from penstock.store.postgres.gates import limit_steps
@@ -92,6 +93,12 @@ def recover_steps(recover: p.RecoverJobs, draw: Random = random.random) -> Steps
             break
         jobs += yield from _recover_session(session, recover.limit - len(jobs), draw)
         workers.append(worker_id)
+    if recover.mend and len(jobs) < recover.limit:
+        for (session,) in (yield from run("ownerless_sessions")):
+            taken = yield from _recover_session(session, recover.limit - len(jobs), draw)
+            if taken:
+                workers.append(tell_ownerless(session, taken))
+                jobs += taken
     if recover.actor is not None and workers:
         detail = _json({"workers": workers, "jobs": jobs})
         yield from run("audit", actor=recover.actor, action="recover", detail=detail)

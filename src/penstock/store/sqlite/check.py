@@ -12,7 +12,7 @@ import apsw
 
 from penstock.domain.errors import StoreError
 from penstock.store.declared import type_findings
-from penstock.store.faults import fault_findings
+from penstock.store.faults import fault_findings, flow_findings
 from penstock.store.params import Finding
 from penstock.store.sqlite import connection
 from penstock.store.sqlite.errors import translate
@@ -23,6 +23,8 @@ from penstock.store.sqlite.tx import fetch
 QUICK_BYTES_MAX = 64 * 1024 * 1024
 RESTORE = "stop everything that uses it, keep a copy of the file with its -wal, and restore a backup"
 KEEP = "keep a copy of the file (VACUUM INTO) and report it"
+INTEGRITY = ("check_pointers", "check_workflows")
+"""The statements that find what must never be. Tests ask them too."""
 WAL_BYTES_WARN = 4 * connection.WAL_BYTES_KEPT
 
 
@@ -94,6 +96,7 @@ def _database(path: str, durability: str, vfs: str | None, deep: bool) -> Iterat
                 yield from type_findings(fetch(db, sql("read_types"), {}))
             if deep and schema.level == "ok":
                 yield from fault_findings("jobs", db.execute(sql("check_pointers")), KEEP)
+                yield from flow_findings(db.execute(sql("check_workflows")), KEEP)
     except apsw.Error as error:
         yield Finding.from_error("store", translate(error, path))
     except StoreError as error:

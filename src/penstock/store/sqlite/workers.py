@@ -10,6 +10,7 @@ import msgspec
 from penstock.domain.clock import MICROSECONDS
 from penstock.store import params as p
 from penstock.store.endings import already_registered, ending_of_lost
+from penstock.store.faults import tell_ownerless
 from penstock.store.rows import WORKERS_LISTED
 from penstock.store.sqlite.coordinate import check_term
 from penstock.store.sqlite.finish import end_attempts
@@ -89,6 +90,12 @@ def recover_jobs(tx: Tx, recover: p.RecoverJobs, asked_at: int) -> p.Recovered:
             break
         jobs += _recover_session(tx, session, recover.limit - len(jobs))
         workers.append(worker_id)
+    if recover.mend and len(jobs) < recover.limit:
+        for (session,) in tx.run("ownerless_sessions"):
+            taken = _recover_session(tx, session, recover.limit - len(jobs))
+            if taken:
+                workers.append(tell_ownerless(session, taken))
+                jobs += taken
     if recover.actor is not None and workers:
         detail = as_json({"workers": workers, "jobs": jobs})
         tx.change("audit", now=tx.now, actor=recover.actor, action="recover", detail=detail)

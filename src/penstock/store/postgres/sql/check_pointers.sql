@@ -1,17 +1,17 @@
 -- What must hold and does not (store/faults.py): (fault, in which tables, how many, one of them). Reads every job.
 WITH pointer AS (
-    SELECT id, 'waiting' AS place, lane, due_at, NULL::bigint AS gate FROM penstock.waiting
+    SELECT id, 'waiting' AS place, lane, due_at, NULL::bigint AS gate, NULL::bigint AS session FROM penstock.waiting
     UNION ALL
-    SELECT id, 'parked', lane, due_at, gate FROM penstock.parked
+    SELECT id, 'parked', lane, due_at, gate, NULL FROM penstock.parked
     UNION ALL
-    SELECT id, 'lease', NULL, NULL, NULL FROM penstock.lease
+    SELECT id, 'lease', NULL, NULL, NULL, session FROM penstock.lease
     UNION ALL
-    SELECT id, 'outcome', NULL, NULL, NULL FROM penstock.outcome
+    SELECT id, 'outcome', NULL, NULL, NULL, NULL FROM penstock.outcome
 ),
 pointed AS (
     SELECT
         id, string_agg(place, ' and ' ORDER BY place) AS places, count(*) AS pointers, max(lane) AS lane,
-        max(due_at) AS due_at, max(gate) AS gate
+        max(due_at) AS due_at, max(gate) AS gate, max(session) AS session
     FROM pointer
     GROUP BY id
 ),
@@ -26,6 +26,9 @@ wrong AS (
             WHEN pointed.lane <> job.lane OR pointed.due_at <> job.due_at THEN 'displaced'
             WHEN pointed.gate IS NOT NULL AND NOT EXISTS (SELECT 1 FROM penstock.gate WHERE gate.gate = pointed.gate)
                 THEN 'gateless'
+            WHEN pointed.session IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM penstock.worker WHERE worker.session = pointed.session)
+                THEN 'ownerless'
         END AS fault
     FROM penstock.job
     FULL JOIN pointed ON pointed.id = job.id

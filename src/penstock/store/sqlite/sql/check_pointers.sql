@@ -28,6 +28,9 @@ wrong AS (
             WHEN pointed.places = 'parked' AND NOT EXISTS (
                 SELECT 1 FROM penstock_parked AS parked JOIN penstock_gate USING (gate) WHERE parked.seq = job.seq
             ) THEN 'gateless'
+            WHEN pointed.places = 'lease' AND NOT EXISTS (
+                SELECT 1 FROM penstock_lease AS lease JOIN penstock_worker USING (session) WHERE lease.seq = job.seq
+            ) THEN 'ownerless'
         END AS fault
     FROM penstock_job AS job
     LEFT JOIN pointed ON pointed.seq = job.seq
