@@ -22,7 +22,7 @@ test: lint ## Run the checks and all tests but the long ones; COVERAGE=1 measure
 	@PENSTOCK_NO_SKIPS=1 $(BIN)/python -m tests.side_by_side $(if $(COVERAGE),--coverage)
 	@$(if $(COVERAGE),$(BIN)/coverage combine -q && $(BIN)/coverage report)
 
-test-long: $(DEV) ## Run the long tests that make test leaves out: all, or one of ten slices, SLICE=3, or SLICE=next as CI does
+test-long: $(DEV) ## Run the long tests that make test leaves out: all, or one of ten slices, SLICE=0 … 9, or SLICE=next as CI does
 	@sh tests/postgres/install_pgbouncer.sh
 	@PENSTOCK_NO_SKIPS=1 $(BIN)/python -m tests.side_by_side --long $(SLICE)
 

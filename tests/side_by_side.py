@@ -120,8 +120,10 @@ def chosen(arguments: Sequence[str]) -> dict[str, list[str]]:
     if arguments == ["--coverage"]:
         return whole(measured=True)
     option, which = (*arguments, "all")[:2]
-    if option != "--long" or which not in ("all", "next", *map(str, range(SLICES))):
+    if option != "--long":
         raise SystemExit(f"python -m tests.side_by_side [--coverage | --long [all | next | 0 … {SLICES - 1}]]")
+    if which not in ("all", "next", *map(str, range(SLICES))):
+        raise SystemExit(f"there is no slice {which!r} of the long tests: SLICE=0 … {SLICES - 1}, or next")
     if which == "next":  # `make test` has run what has its turn now.
         which = str((turn() + SLICES // 2) % SLICES)
         say(f"the long tests: slice {which} of {SLICES}; `make test-long` runs all of them")

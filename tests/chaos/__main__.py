@@ -34,7 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
         console.width = PAPER_WIDTH
     runs = list(chosen(all_faults(), options.fault, options.engine, size))
     if not runs:
-        console.print(f"no fault is called {options.fault!r} on this engine; there are: {_names()}")
+        on = f" on {options.engine}" if options.engine else ""
+        console.print(f"no fault is called {options.fault!r}{on}; there are: {_names(options.engine)}")
         return 2
     console.print(f"{len(runs)} runs of up to {size.jobs} jobs, seed {seed}")
     hear_interrupts()
@@ -43,9 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
         outcomes.extend(carried_out(console, runs, size, seed))
     except KeyboardInterrupt:
         console.print(f"interrupted after {len(outcomes)} of {len(runs)} runs")
-    print_table(console, outcomes)
+    print_table(console, outcomes, len(runs))
     for row, where in ELSEWHERE.items():
-        console.print(f"row {row}, {ROWS[row]}: {where}")
+        console.print(f"not among these faults, but tested: {ROWS[row]}, by {where}")
     return INTERRUPTED if len(outcomes) < len(runs) else int(any(outcome.problem for outcome in outcomes))
 
 
@@ -58,8 +59,8 @@ def _options() -> argparse.ArgumentParser:
     return parser
 
 
-def _names() -> str:
-    return ", ".join(fault.name for fault in all_faults())
+def _names(engine: EngineName | None) -> str:
+    return ", ".join(fault.name for fault in all_faults() if engine is None or engine in fault.engines)
 
 
 def chosen(

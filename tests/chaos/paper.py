@@ -10,8 +10,9 @@ from tests.chaos.run import Outcome
 COLUMNS = ("fault", "engine", "jobs", "lost", "late writes refused", "accepted", "pickup p50", "p99", "bound", "s")
 
 
-def print_table(console: Console, outcomes: list[Outcome]) -> None:
-    table = Table(title="What the faults did", caption=f"{verdict(outcomes)}")
+def print_table(console: Console, outcomes: list[Outcome], wanted: int) -> None:
+    """Of so many runs that were wanted."""
+    table = Table(title="What the faults did", caption=f"{verdict(outcomes, wanted)}")
     for column in COLUMNS:
         table.add_column(column, justify="left" if column in ("fault", "engine") else "right", no_wrap=True)
     for outcome in outcomes:
@@ -32,10 +33,12 @@ def cells(outcome: Outcome) -> list[str]:
     ]
 
 
-def verdict(outcomes: list[Outcome]) -> str:
+def verdict(outcomes: list[Outcome], wanted: int) -> str:
     broken = sum(outcome.problem is not None for outcome in outcomes)
     jobs = sum(outcome.figures.jobs for outcome in outcomes)
     lost = sum(outcome.figures.lost for outcome in outcomes)
     accepted = sum(outcome.figures.accepted for outcome in outcomes)
     kept = f"{len(outcomes)} runs, every promise kept" if not broken else f"{broken} of {len(outcomes)} runs BROKEN"
+    if len(outcomes) < wanted:
+        kept = f"interrupted: {len(outcomes)} of {wanted} runs done, {broken} of them BROKEN"
     return f"{kept}; {jobs} jobs, {lost} lost; {accepted} writes of superseded tokens accepted"

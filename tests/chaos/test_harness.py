@@ -150,8 +150,10 @@ def test_the_verdict_counts_what_matters() -> None:
     fault = Fault("f", 1, lambda stage: None, ("sqlite",), (), ())
     good = Outcome(fault, "sqlite", 1, Figures(jobs=10), 1.0, None)
     bad = Outcome(fault, "sqlite", 1, Figures(jobs=10, lost=1), 1.0, "lost")
-    assert verdict([good, good]).startswith("2 runs, every promise kept; 20 jobs, 0 lost")
-    assert verdict([good, bad]).startswith("1 of 2 runs BROKEN; 20 jobs, 1 lost")
+    assert verdict([good, good], 2).startswith("2 runs, every promise kept; 20 jobs, 0 lost")
+    assert verdict([good, bad], 2).startswith("1 of 2 runs BROKEN; 20 jobs, 1 lost")
+    assert verdict([good, bad], 9).startswith("interrupted: 2 of 9 runs done, 1 of them BROKEN; 20 jobs, 1 lost")
+    assert "kept" not in verdict([], 9)
 
 
 # What is broken is told
@@ -328,4 +330,15 @@ def test_an_interrupt_shows_what_has_been_found(
         signal.signal(signal.SIGINT, deaf)
     shown = capsys.readouterr().out
     assert "interrupted after 1 of" in shown
-    assert "1 runs, every promise kept; 10 jobs, 0 lost" in shown
+    assert "runs done, 0 of them BROKEN; 10 jobs, 0 lost" in shown
+    assert "every promise kept" not in shown
+
+
+@pytest.mark.parametrize("engine", ["", "sqlite"])
+def test_a_fault_that_there_is_not_is_told_with_those_that_there_are(
+    engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert chaos.main(["--fault", "nosuch", *(["--engine", engine] if engine else [])]) == 2
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"no fault is called 'nosuch'{' on sqlite' if engine else ''}; there are: " in told
+    assert ("postgres-crash" in told) is not bool(engine)

@@ -7,8 +7,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from difflib import SequenceMatcher
 from typing import Any
 
 from rich.console import Console
@@ -51,12 +52,33 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pairs", type=int, default=50, help="so many, drawn by the seed (default 50)")
     parser.add_argument("--operations", type=int, default=10, help="with power: so many of them (default 10)")
     parser.add_argument("--seed", type=int, help="where chance comes from (default: the number of commits)")
-    parser.add_argument("--first", action="append", choices=ALL, help="only pairs with this one held, or cut")
-    parser.add_argument("--second", action="append", choices=OPERATIONS, help="only pairs with this one beside it")
+    parser.add_argument("--first", action="append", type=_one_of(ALL), help="only pairs with this one held, or cut")
+    parser.add_argument(
+        "--second", action="append", type=_one_of(OPERATIONS), help="only pairs with this one beside it"
+    )
     parser.add_argument("--ablate", action="store_true", help="take each safeguard away and show what notices")
     parser.add_argument("--safeguard", action="append", help="with --ablate: only this one")
     parser.add_argument("--processes", type=int, help="how many at once (default: one per core)")
     return parser
+
+
+def _one_of(names: Iterable[str]) -> Callable[[str], str]:
+    """There are so many that usage need not name them: who is wrong is told them once, the most alike first."""
+
+    def read(given: str) -> str:
+        if given in names:
+            return given
+        by_likeness = sorted(names, key=lambda name: SequenceMatcher(None, given, name).ratio(), reverse=True)
+        lines = "\n".join(f'  "{name}"' for name in by_likeness)
+        raise SystemExit(_say(f'no operation is called "{given}"; there are:\n{lines}'))
+
+    return read
+
+
+def _say(text: str) -> int:
+    """An error of whoever has called it."""
+    sys.stderr.write(f"{text}\n")
+    return 2
 
 
 def _safeguards(net: str) -> dict[str, Any]:
@@ -87,10 +109,11 @@ def run(net: str, given: list[Any], processes: int | None) -> int:
     began = time.monotonic()
     total = Told("", "")
     done = 0
+    interrupted = "interrupted: "
     try:
         for told in _with_bar(run_many(work, given, processes), len(given), what):
             done += 1
-            for name in ("holds", "blocked", "missed", "checked", "found"):
+            for name in ("holds", "blocked", "missed", "checked", "deadlocks", "found"):
                 setattr(total, name, getattr(total, name) + getattr(told, name))
             if not out.is_terminal and done % LINE_EVERY == 0:
                 out.print(f"{done} of {len(given)} {what}, {total.holds} boundaries, {len(total.found)} findings")
@@ -98,14 +121,18 @@ def run(net: str, given: list[Any], processes: int | None) -> int:
                 out.print(f"never came there: {verdict}", markup=False)
             for verdict in told.found:
                 out.print(f"{verdict}", *(f"    {problem}" for problem in verdict.problems), sep="\n", markup=False)
+        interrupted = ""
     finally:
         seconds = time.monotonic() - began
         waited = (
             f" (in {total.blocked} the second waited for a lock of the first, {len(total.missed)} never came there)"
         )
+        undone = " (what each had undone was done again)" if total.deadlocks else ""
+        deadlocks = f"{total.deadlocks} deadlocks{undone}, " if net == "interleavings" else ""
         out.print(
-            f"{done} of {len(given)} {what}, {total.holds} boundaries{waited * (net != 'power')}, {total.checked} "
-            f"checks of {RULES[net]} invariants, {len(total.found)} findings, {seconds:.0f} s"
+            f"{interrupted}{done} of {len(given)} {what}, {total.holds} boundaries{waited * (net != 'power')}, "
+            f"{total.checked} checks of {RULES[net]} invariants, {deadlocks}{len(total.found)} findings, "
+            f"{seconds:.0f} s"
         )
     return 1 if total.found else 0
 

@@ -174,6 +174,30 @@ SAFEGUARDS: dict[str, Safeguard] = {
             ("enqueue in a transaction", "enqueue the only one"),
             "look at unique_key",
         ),
+        Safeguard(
+            "what makes room for another tenant's job, and is cancelled meanwhile, ends",
+            replaced(("give_back", "AND NOT cancel", "")),
+            ("claim in turns", "cancel what makes room"),
+            "lease",
+        ),
+        Safeguard(
+            "whoever leaves a line wakes those behind",
+            replaced(("leave_line", "SET wake_at = penstock.moment(%(now)s::bigint)", "SET wake_at = gate.wake_at")),
+            ("expire", "claim one"),
+            "penstock.waiting",
+        ),
+        Safeguard(
+            "an effect is ended by the attempt that began it",
+            replaced(("end_once", "AND once.token = lease.token", "")),
+            ("end effects", "recover"),
+            "once",
+        ),
+        Safeguard(
+            "a gate before which a new job is parked is kept",
+            replaced(("lock_gates", "FOR KEY SHARE", "")),
+            ("enqueue before gates", "tend gates"),
+            "look at gate",
+        ),
     )
 }
 

@@ -26,12 +26,15 @@ from tests.postgres.binaries import Version
 from tests.postgres.server import Server
 
 SETTINGS = {"deadlock_timeout": "20ms", "autovacuum_naptime": "5s"}
+DEADLOCK = b"ERROR:  deadlock detected"
 NO_SSL = {"sslmode": "disable", "gssencmode": "disable", "notify": "off"}
 
 
 @dataclass
 class Verdict:
-    """What became of an interleaving. `held` is False when the first never came to where it was to be held."""
+    """What became of an interleaving. `held` is False when the first never came to where it was to be held. `deadlocks`
+    are those that the server ended: what one of the two had done was undone, and done again.
+    """
 
     first: str
     second: str
@@ -39,6 +42,7 @@ class Verdict:
     held: bool = False
     blocked: bool = False
     checked: int = 0
+    deadlocks: int = 0
     problems: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -56,6 +60,7 @@ class Net:
         self._paths: dict[str, Path] = {}
         self._stored: Seen | None = None
         self._worked_off: set[str] = set()
+        self._log_read = 0
         try:
             self._open()
         except BaseException:
@@ -161,6 +166,7 @@ class Net:
         verdict = Verdict(first, second, hold)
         one, two = OPERATIONS[first], OPERATIONS[second]
         self._prepare(one, two)
+        self._deadlocks()
         case = Case(one, two, self.known, self.ids, before=self._before())
         with errors_logged() as logged:
             with self._holding(one, hold) as (case.first, verdict.held):
@@ -174,7 +180,16 @@ class Net:
                 verdict.problems = judge(self.judge, case) + waits_long(case, verdict.blocked)
                 self._work_off(verdict)
         verdict.problems += logged
+        verdict.deadlocks = self._deadlocks()
         return verdict
+
+    def _deadlocks(self) -> int:
+        """Since the last look, as the server has written down: who was undone has done it again, and says nothing."""
+        with self.server.log_path.open("rb") as log:
+            log.seek(self._log_read)
+            new = log.read()
+        self._log_read += len(new)
+        return new.count(DEADLOCK)
 
     def _before(self) -> Seen:
         """What there is on the stage: always the same, but for the tokens that were given out."""

@@ -46,6 +46,18 @@ LIMITS = {
         WHERE NOT EXISTS (SELECT 1 FROM penstock.outcome WHERE outcome.id = other.id)
             AND EXISTS (SELECT 1 FROM penstock.job WHERE job.id = other.id)
     """,
+    "the first in its line sleeps, and nobody holds its gate": """
+        SELECT parked.id::text FROM penstock.parked JOIN penstock.gate USING (gate)
+        JOIN penstock.ticket ON ticket.id = parked.id AND ticket.name = gate.name
+        WHERE gate.ordered AND gate.wake_at IS NULL
+            AND NOT EXISTS (SELECT 1 FROM penstock.hold JOIN penstock.lease USING (token) WHERE hold.gate = gate.gate)
+            AND NOT EXISTS (
+                SELECT 1 FROM penstock.ticket AS other JOIN penstock.job ON job.id = other.id
+                LEFT JOIN penstock.outcome ON outcome.id = other.id
+                WHERE other.name = ticket.name AND outcome.id IS NULL
+                    AND (other.due_at, other.number) < (ticket.due_at, ticket.number)
+            )
+    """,
     "a dead letter was retried twice": """
         SELECT retried_from::text FROM penstock.job WHERE retried_from IS NOT NULL
         GROUP BY retried_from HAVING count(*) > 1

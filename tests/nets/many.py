@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import multiprocessing
 import random
-import signal
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -15,7 +13,7 @@ from tests.nets.interleavings import Net
 from tests.nets.operations import OPERATIONS
 from tests.nets.power import PowerNet
 from tests.nets.writes import WriteNet
-from tests.simulation.many import cores
+from tests.simulation.many import leave_interrupts, new_pool
 
 T = TypeVar("T")
 
@@ -32,6 +30,7 @@ class Told:
     blocked: int = 0
     missed: list[Any] = field(default_factory=list)
     checked: int = 0
+    deadlocks: int = 0
     found: list[Any] = field(default_factory=list)
 
 
@@ -53,6 +52,7 @@ def run_pair(
         told.blocked += verdict.blocked
         told.missed += [] if verdict.held else [verdict]
         told.checked += verdict.checked
+        told.deadlocks += verdict.deadlocks
         told.found += [verdict] if verdict.problems else []
     return told
 
@@ -74,14 +74,8 @@ def _drawn(found: list[T], most: int | None, chance: random.Random | None) -> li
 
 def run_many(run: Callable[[T], Told], given: Iterable[T], processes: int | None) -> Generator[Told, None, None]:
     """As they are done, in any order. Whoever stops early ends the processes, and their servers go too."""
-    context = multiprocessing.get_context("spawn")
-    with shared_folder(), context.Pool(processes or cores(), _prepare) as pool:
+    with shared_folder(), new_pool(processes, leave_interrupts) as pool:
         yield from pool.imap_unordered(run, given)
-
-
-def _prepare() -> None:
-    """Ctrl-C is left to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 # With the net of this process

@@ -16,9 +16,22 @@ from penstock.domain.options import NO_RESOURCES
 from penstock.store import params as p
 from tests.contract.flows import Flow
 from tests.contract.world import STALE_AFTER, World
-from tests.nets.promises import Promise, cancelled, ended, held, lost, stored, stored_anew
+from tests.nets.promises import Promise, cancelled, ended, held, lost, not_of_another, stored, stored_anew
 from tests.nets.seen import COMPLETED, DEAD
-from tests.nets.stage import AT_ONCE, ENDED_UNIQUE, IN_ORDER, LATE_IN_LINE, LATE_UNIQUE, LEASE, PAUSED, UNIQUE, Stage
+from tests.nets.stage import (
+    AT_ONCE,
+    EFFECT,
+    ENDED_UNIQUE,
+    FREE,
+    IN_ORDER,
+    LATE_IN_LINE,
+    LATE_UNIQUE,
+    LEASE,
+    PAUSED,
+    SHARED,
+    UNIQUE,
+    Stage,
+)
 
 Act = Callable[[World, Stage], Any]
 
@@ -86,6 +99,12 @@ def claim_again(world: World, stage: Stage) -> list[p.Claim]:
 @operation("claim one", WorkerRefused, prepare=look, promise=held, never_waits=True)
 def claim_one(world: World, stage: Stage) -> list[p.Claim]:
     return world.claim(stage.two, 1)
+
+
+@operation("claim in turns", WorkerRefused, prepare=look, promise=held, never_waits=True)
+def claim_in_turns(world: World, stage: Stage) -> list[p.Claim]:
+    """Of one tenant's two jobs the second makes room for another tenant's."""
+    return world.claim(stage.two, 2, queues=(SHARED,))
 
 
 @operation("claim of a stale worker", WorkerRefused, prepare=look, never_waits=True)
@@ -170,6 +189,13 @@ def release(world: World, stage: Stage) -> list[int]:
 @operation("once")
 def once(world: World, stage: Stage) -> p.Once:
     return world.store.begin_once(p.BeginOnce(stage.leased["running"].token, "key")).wait()
+
+
+@operation("end effects", promise=not_of_another)
+def end_effects(world: World, stage: Stage) -> dict[str, bool]:
+    """One that this attempt has begun, and one that an earlier attempt has."""
+    names = ("running", "again")
+    return {name: world.store.end_once(p.EndOnce(stage.leased[name].token, EFFECT, "1")).wait() for name in names}
 
 
 # Duties
@@ -289,6 +315,11 @@ def cancel_next(world: World, stage: Stage) -> p.Cancelled:
     return world.cancel(stage.waiting["slow parked"])
 
 
+@operation("cancel what makes room", UnknownJob, promise=cancelled(lambda stage: stage.waiting["makes room"]))
+def cancel_making_room(world: World, stage: Stage) -> p.Cancelled:
+    return world.cancel(stage.waiting["makes room"])
+
+
 @operation("cancel what stands in line", UnknownJob, promise=cancelled(lambda stage: stage.waiting["ordered parked"]))
 def cancel_in_line(world: World, stage: Stage) -> p.Cancelled:
     return world.cancel(stage.waiting["ordered parked"])
@@ -354,7 +385,7 @@ def enqueue_whole(world: World, stage: Stage) -> list[p.Enqueued]:
 @operation("enqueue before gates", promise=stored)
 def enqueue_gated(world: World, stage: Stage) -> list[p.Enqueued]:
     new = Gate("key:new", 1, None, "key:new")
-    return world.enqueue(*(with_gates(world, gate) for gate in (AT_ONCE, IN_ORDER, new)))
+    return world.enqueue(*(with_gates(world, gate) for gate in (AT_ONCE, IN_ORDER, new, FREE, FREE)))
 
 
 def with_gates(world: World, *gates: Gate) -> p.NewJob:

@@ -63,6 +63,12 @@ def _asked(id_: str, after: Seen) -> bool:
     return any(lease["id"] == id_ and lease["cancel"] for lease in after.leases.values())
 
 
+def not_of_another(done: dict[str, bool], stage: Stage, after: Seen) -> Iterator[str]:
+    """Of what an earlier attempt has begun, a later one cannot say that it was done."""
+    if done["again"]:
+        yield f"has ended an effect that another attempt has begun, of {stage.leased['again'].id}"
+
+
 def stored(answer: list[p.Enqueued], stage: Stage, after: Seen) -> Iterator[str]:
     for new in answer:
         if new.id not in after.jobs:

@@ -12,6 +12,7 @@ import msgspec
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.gates import Gate
+from penstock.domain.job import Event
 from penstock.domain.options import Tenant, Unique
 from penstock.store import params as p
 from tests.contract.flows import Flow, end
@@ -24,10 +25,13 @@ AT_ONCE = Gate("key:one", 1, None, "key:one")
 IN_ORDER = Gate("key:line", 1, None, "key:line", ordered=True)
 RATE = Gate("rate:slow", 1, 100 * MICROSECONDS, "rate:slow")
 FREE = Gate("key:free", 1, None, "key:free")
+BEHIND = Gate("key:behind", 1, None, "key:behind", ordered=True)
 LASTING = Gate("rate:long", 1, 10_000 * MICROSECONDS, "rate:long")
 UNIQUE, ENDED_UNIQUE = Unique("the only one"), Unique("of one that has ended")
 LATE_UNIQUE, LATE_IN_LINE = Unique("of one that is overdue"), Unique("of one that is overdue in a line")
 PAUSED = "paused"
+SHARED = "shared"
+EFFECT = "effect"
 
 
 @dataclass
@@ -60,9 +64,13 @@ class Stage:
             "tenant": world.add(tenant=Tenant("acme")),
             "another": world.add(tenant=Tenant("zeta")),
             "paused": world.add(type=PAUSED),
+            "in turn": world.add(queue=SHARED, tenant=Tenant("acme")),
+            "makes room": world.add(queue=SHARED, tenant=Tenant("acme")),
+            "in turn too": world.add(queue=SHARED, tenant=Tenant("zeta")),
         }
         for name in ("free", "not free"):
             self.waiting[name] = world.enqueue(self.with_gates(FREE, priority=5))[0].id
+        self._make_line()
         world.pause("type", PAUSED)
         now = world.clock.now_us()
         row = p.ScheduleRow(name="nightly", plan="{}", next_at=now, created_at=now, changed_at=now)
@@ -80,6 +88,7 @@ class Stage:
         for name in names:
             world.add(policy=policy_text(attempts=1) if name == "spent" else None)
         self.leased |= dict(zip(names, world.claim(self.one), strict=True))
+        self._make_effects()
         world.start(self.leased["running"])
         world.cancel(self.leased["cancelled"].id)
 
@@ -93,6 +102,22 @@ class Stage:
             self.waiting |= {f"{name} parked": jobs[1].id, f"{name} overdue": jobs[2].id}
         self.world.enqueue(self.with_gates(FREE))
         self.world.complete(*self.world.claim(self.one))
+
+    def _make_effects(self) -> None:
+        """One that its attempt has begun, and one that an earlier attempt has: nobody knows whether it was run."""
+        world = self.world
+        world.add()
+        [earlier] = world.claim(self.one)
+        for claim in (self.leased["running"], earlier):
+            world.store.begin_once(p.BeginOnce(claim.token, EFFECT)).wait()
+        world.end(earlier, Event.RELEASE)
+        [self.leased["again"]] = world.claim(self.one)
+
+    def _make_line(self) -> None:
+        """Nobody holds the gate: the first in line is of a paused type, and overdue. The other waits for it."""
+        for job in (self.with_gates(BEHIND, type=PAUSED, ttl=TTL), self.with_gates(BEHIND, type="behind")):
+            self.world.enqueue(job)
+        assert not self.world.claim(self.one, types=("behind",))
 
     def with_gates(self, *gates: Gate, **fields: Any) -> p.NewJob:
         return msgspec.structs.replace(self.world.new_job(**fields), gates=gates)

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from psycopg.errors import DeadlockDetected
 
 from tests.nets.ablations import SAFEGUARDS, Safeguard, noticed
 from tests.nets.draw import ALWAYS, draw, seed
-from tests.nets.holding import Hold, Path
+from tests.nets.holding import Doing, Hold, Path
 from tests.nets.interleavings import Net
 from tests.nets.many import PAIRS, run_pair
+from tests.postgres.processes import wait_until
 
 DRAWN = 8
 HOLDS_MAX = 8
@@ -75,6 +77,25 @@ def test_each_kind_of_hold_holds(net: Net) -> None:
     assert all(verdict.held for verdict in kinds.values())
     pause = [net.run("pause the queue", "claim", hold) for hold in net.holds("pause the queue", "claim")]
     assert {verdict.blocked for verdict in pause} == {True, False}
+
+
+def test_a_deadlock_is_counted_although_what_it_undid_is_done_again(net: Net) -> None:
+    net._deadlocks()
+    with net.server.connect(autocommit=False) as one, net.server.connect(autocommit=False) as two:
+        pids = [connection.info.backend_pid for connection in (one, two)]
+        for connection, number in ((one, 1), (two, 2)):
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+        other = Doing(lambda: one.execute("SELECT pg_advisory_xact_lock(2)"))
+        waits = "SELECT %s = ANY (pg_blocking_pids(%s))"
+        wait_until(lambda: net.connection.execute(waits, [pids[1], pids[0]]).fetchone() == (True,), "one waits")
+        ours = Doing(lambda: two.execute("SELECT pg_advisory_xact_lock(1)"))
+        wait_until(lambda: other.ended.is_set() or ours.ended.is_set(), "one of the two is undone")
+        for doing, connection in ((other, one), (ours, two)):
+            if doing.error is not None:
+                assert isinstance(doing.error, DeadlockDetected)
+                connection.rollback()
+        wait_until(lambda: other.ended.is_set() and ours.ended.is_set(), "the other goes on")
+    assert (net._deadlocks(), net._deadlocks()) == (1, 0)
 
 
 def test_it_is_held_where_it_matters_to_the_other() -> None:

@@ -39,7 +39,7 @@ class Hold:
 
 @dataclass
 class Verdict:
-    """What became of it. `held` is False when the first never came there."""
+    """What became of it. `held` is False when the first never came there. In a file there are no `deadlocks`."""
 
     first: str
     second: str
@@ -47,6 +47,7 @@ class Verdict:
     held: bool = False
     waited: str = ""
     checked: int = 0
+    deadlocks: int = 0
     problems: list[str] = field(default_factory=list)
 
     @property

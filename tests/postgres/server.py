@@ -90,7 +90,11 @@ class Server:
     @property
     def log(self) -> str:
         """What it wrote since its last start."""
-        return self._log.read_text(encoding="utf-8", errors="replace")
+        return self.log_path.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def log_path(self) -> Path:
+        return self._folder.path / "server.log"
 
     def url(self, database: str = "postgres", *, user: str = USER, **options: str) -> str:
         """Its address, with options of the query such as schema=…"""
@@ -118,7 +122,7 @@ class Server:
         """Start and wait until it accepts connections."""
         settings = [word for key, value in self.settings.items() for word in ("-c", f"{key}={value}")]
         where: list[str | Path] = ["-D", self._data, "-h", HOST, "-p", str(self.port), "-k", self._folder.path]
-        self._process = self._folder.start([programs(self.version) / "postgres", *where, *settings], self._log)
+        self._process = self._folder.start([programs(self.version) / "postgres", *where, *settings], self.log_path)
         try:
             processes.wait_until(self._is_ready, "PostgreSQL accepts connections", START_SECONDS)
         except BaseException:
@@ -174,10 +178,6 @@ class Server:
             self._folder.close()
 
     # How
-
-    @property
-    def _log(self) -> Path:
-        return self._folder.path / "server.log"
 
     def _init(self, encoding: str) -> None:
         choices = ["-U", USER, "--auth=trust", "-E", encoding, "--locale=C", "--no-sync"]

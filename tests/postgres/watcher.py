@@ -21,16 +21,20 @@ REMOVE_SEGMENT = 0  # IPC_RMID
 
 
 def main(folder: str, uid: int, gid: int) -> None:
+    was_root = os.geteuid() == 0 and hasattr(os, "setresuid")
     if os.geteuid() == 0:
         # Only the same user may always see where a process works; and what root removes by mistake is gone.
         os.setgroups([])
         os.setgid(gid)
-        os.setuid(uid)
+        os.setresuid(uid, uid, 0) if was_root else os.setuid(uid)
     os.chdir("/")
     sys.stdin.buffer.read()
     end_processes(folder)
     free_shared_memory(folder)
     remove(folder)
+    if was_root:  # The folder itself is empty now, and may be where only root may remove it.
+        os.seteuid(0)
+        remove_empty(folder)
 
 
 def end_processes(folder: str) -> None:
@@ -68,9 +72,13 @@ def remove(folder: str) -> None:
             shutil.rmtree(entry.path)
         else:
             os.unlink(entry.path)
+    remove_empty(folder)
+
+
+def remove_empty(folder: str) -> None:
     try:
         os.rmdir(folder)
-    except PermissionError:
+    except (PermissionError, FileNotFoundError):
         pass
 
 

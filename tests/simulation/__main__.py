@@ -17,7 +17,7 @@ from rich.table import Table
 from tests.simulation.ablations import SAFEGUARDS
 from tests.simulation.features import FEATURES, NEVER, PAIRS, Pair
 from tests.simulation.many import Case, run_many
-from tests.simulation.paired import empty, impossible, least
+from tests.simulation.paired import ENOUGH_SEEDS, empty, impossible, least
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.sometimes import SOMETIMES
 
@@ -96,6 +96,11 @@ def simulate(first: int, count: int, processes: int | None, keep_going: bool, fe
     if features:
         wrong = [*(f"never together: {one} × {other}" for one, other in empty(pairs)),
                  *(f"together, and cannot be: {one} × {other}" for one, other in impossible(pairs))]  # fmt: skip
+        if empty(pairs) and done < ENOUGH_SEEDS:
+            wrong.append(
+                f"{done} seeds are too few for all pairs to come together: {ENOUGH_SEEDS} from 0 have them all "
+                f"(make simulate SEEDS={ENOUGH_SEEDS} FEATURES=1)"
+            )
         out.print("\n".join(wrong), markup=False)
         return 1 if failed or wrong else 0
     return 1 if failed else 0

@@ -6,9 +6,11 @@ import multiprocessing
 import os
 import signal
 import tempfile
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
+from multiprocessing import resource_tracker
+from multiprocessing.pool import Pool
 from typing import NamedTuple
 
 from tests.simulation.ablations import SAFEGUARDS
@@ -27,10 +29,30 @@ def run_many(cases: Iterable[Case], processes: int | None = None) -> Generator[O
 
     Whoever stops early ends the processes, and their files go too.
     """
-    with tempfile.TemporaryDirectory(prefix="penstock-seeds-") as folder:
-        context = multiprocessing.get_context("spawn")
-        with context.Pool(processes or cores(), _prepare, (folder,)) as pool:
-            yield from pool.imap(_run, cases)
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-seeds-") as folder,
+        new_pool(processes, _prepare, folder) as pool,
+    ):
+        yield from pool.imap(_run, cases)
+
+
+def new_pool(processes: int | None, prepare: Callable[..., None], *given: object) -> Pool:
+    """New processes, of which none hears Ctrl-C, not even while it imports what it needs: `prepare` is
+    `leave_interrupts`, or calls it. One that comes meanwhile is heard here afterwards.
+    """
+    resource_tracker.ensure_running()  # It would unblock what is blocked.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        pool = multiprocessing.get_context("spawn").Pool(processes or cores(), prepare, given)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return pool
+
+
+def leave_interrupts() -> None:
+    """Ctrl-C is left to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 def cores() -> int:
@@ -40,7 +62,7 @@ def cores() -> int:
 def _prepare(folder: str) -> None:
     """All files in one folder that outlives this process, and Ctrl-C left to the parent."""
     tempfile.tempdir = folder
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_interrupts()
 
 
 def _run(case: Case) -> Outcome:

@@ -18,6 +18,9 @@ from tests.simulation.names import NOWHERE, ORDERED
 
 TYPES = {type: name for name, type in KINDS.items() if name != "no worker"}
 
+ENOUGH_SEEDS = 200
+"""So many, from the first, have all pairs; tests see to it."""
+
 
 def count_pairs(case: Case) -> Counter[Pair]:
     """How many stored jobs had both of two features."""

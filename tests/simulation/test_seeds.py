@@ -13,11 +13,11 @@ import pytest
 from tests.long import commits
 from tests.simulation.features import PAIRS, Pair, draw_theme
 from tests.simulation.many import Case, run_many
-from tests.simulation.paired import empty, impossible
+from tests.simulation.paired import ENOUGH_SEEDS, empty, impossible
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.sometimes import SOMETIMES
 
-SEEDS = 200
+SEEDS = ENOUGH_SEEDS
 FRESH = 20
 REPLAYED = (0, 7)
 HASH = """

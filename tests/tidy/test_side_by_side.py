@@ -113,7 +113,13 @@ def test_what_is_due_is_another_slice_than_the_nets_of_make_test(
     assert "slice 2 of 10" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [["--long", "10"], ["--long", "some"], ["3"], ["--coverage", "3"]])
+@pytest.mark.parametrize("which", ["10", "some"])
+def test_a_slice_that_there_is_not_is_told_with_those_that_there_are(which: str) -> None:
+    with pytest.raises(SystemExit, match=f"no slice '{which}' of the long tests: SLICE=0 … 9, or next"):
+        chosen(["--long", which])
+
+
+@pytest.mark.parametrize("arguments", [["3"], ["--coverage", "3"]])
 def test_wrong_words_are_told(arguments: list[str]) -> None:
     with pytest.raises(SystemExit, match="--long"):
         chosen(arguments)
