@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from penstock.domain.errors import StoreError, StoreVersionError
+from penstock.domain.errors import NotAStore, StoreError, StoreVersionError
 from penstock.store.sqlite import connection
 from penstock.store.sqlite.statements import migrations
 from penstock.store.sqlite.store import SqliteStore
@@ -82,7 +82,7 @@ def test_a_newer_schema_that_this_version_can_work_with_is_used_and_left_as_it_i
 def test_a_schema_without_a_version_is_refused(make_store: MakeStore, path: Path) -> None:
     enqueue(make_store())
     change(path, "DELETE FROM penstock_meta")
-    with pytest.raises(StoreVersionError):
+    with pytest.raises(NotAStore, match="does not say of which version"):
         enqueue(make_store())
 
 

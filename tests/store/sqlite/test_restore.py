@@ -207,7 +207,9 @@ def lose_lane(path: Path) -> None:
     change(path, "DELETE FROM penstock_lane WHERE type = 'lost'")
 
 
-def test_a_job_without_its_lane_is_never_silent(open_world: OpenWorld, path: Path) -> None:
+def test_a_job_without_its_lane_is_never_silent(
+    open_world: OpenWorld, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     world = open_world()
     session = world.register()
     job_id = world.add(type="lost")
@@ -215,9 +217,10 @@ def test_a_job_without_its_lane_is_never_silent(open_world: OpenWorld, path: Pat
     assert len(world.claim(session, types=("last",))) == 1
     lose_lane(path)
     other = open_world()
-    for use in (lambda: other.find(job_id), other.list_ids):
-        with pytest.raises(NotAStore, match=f"{job_id}.*doctor --deep"):
-            use()
+    with pytest.raises(NotAStore, match=f"{job_id}.*doctor --deep"):
+        other.find(job_id)
+    assert job_id not in other.list_ids()
+    assert [record for record in caplog.records if job_id in record.getMessage() and record.levelname == "ERROR"]
     found = {finding.name: finding for finding in check.check_store(str(path), "durable", None, True)}
     assert found["jobs"].level == "error"
     assert job_id in found["jobs"].message
