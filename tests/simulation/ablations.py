@@ -181,7 +181,7 @@ _real_hold = gates._hold
 SAFEGUARDS: dict[str, Safeguard] = {
     one.name: one
     for one in (
-        Safeguard("the fence at finish", _finish_by_job, 28),
+        Safeguard("the fence at finish", _finish_by_job, 8),
         Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 4),
         Safeguard("one job per unique key", _replaced((enqueue, "_taken"), by=lambda *_: None), 0),
         Safeguard(
@@ -206,9 +206,9 @@ SAFEGUARDS: dict[str, Safeguard] = {
             ),
             3,
         ),
-        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 190),
+        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 104),
         Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
-        Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 22),
+        Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 4),
         Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 3),
         Safeguard("one leader", _replaced((coordinate, "lead_store"), by=_lead_for_all), 0),
         Safeguard(
@@ -236,10 +236,10 @@ SAFEGUARDS: dict[str, Safeguard] = {
         Safeguard("a job is raised with its row", _without_words(":raised", "raise_job", instead="priority"), 4),
         Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
         Safeguard("resources are counted", _replaced((Budget, "free"), by=lambda _: None), 2),
-        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 3),
+        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 60),
         Safeguard("the leader settles workflows", _replaced((coordinate, "settle_workflows"), by=lambda *_: 0), 3),
-        Safeguard("a step waits for every job before it", _without_words("open - :ended", "count_down"), 1),
-        Safeguard("a step waits for every step before it", _without_words("pending - 1", "unblock_steps"), 5),
+        Safeguard("a step waits for every job before it", _without_words("open - :ended", "count_down"), 3),
+        Safeguard("a step waits for every step before it", _without_words("pending - 1", "unblock_steps"), 18),
         Safeguard("a workflow stops", _without_words(":stop", "stop_workflow"), 3),
     )
 }
