@@ -127,8 +127,7 @@ def run(net: str, given: list[Any], processes: int | None) -> int:
         waited = (
             f" (in {total.blocked} the second waited for a lock of the first, {len(total.missed)} never came there)"
         )
-        undone = " (what each had undone was done again)" if total.deadlocks else ""
-        deadlocks = f"{total.deadlocks} deadlocks{undone}, " if net == "interleavings" else ""
+        deadlocks = f"{total.deadlocks} deadlocks, " if net == "interleavings" else ""
         out.print(
             f"{interrupted}{done} of {len(given)} {what}, {total.holds} boundaries{waited * (net != 'power')}, "
             f"{total.checked} checks of {RULES[net]} invariants, {deadlocks}{len(total.found)} findings, "

@@ -193,6 +193,12 @@ SAFEGUARDS: dict[str, Safeguard] = {
             "once",
         ),
         Safeguard(
+            "what ended attempts still hold is not waited for, by who tends the gates",
+            replaced(("tend_gates", "    FOR UPDATE SKIP LOCKED\n),\nfreed", "    FOR UPDATE\n),\nfreed")),
+            ("fail", "tend gates"),
+            "look at gate",
+        ),
+        Safeguard(
             "a gate before which a new job is parked is kept",
             replaced(("lock_gates", "FOR KEY SHARE", "")),
             ("enqueue before gates", "tend gates"),

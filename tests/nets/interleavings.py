@@ -33,7 +33,8 @@ NO_SSL = {"sslmode": "disable", "gssencmode": "disable", "notify": "off"}
 @dataclass
 class Verdict:
     """What became of an interleaving. `held` is False when the first never came to where it was to be held. `deadlocks`
-    are those that the server ended: what one of the two had done was undone, and done again.
+    are those that the server ended: what one of the two had done was undone, and done again; nothing is wrong
+    afterwards, but both have waited, and each such pair is one that takes its locks in another order.
     """
 
     first: str
@@ -181,6 +182,8 @@ class Net:
                 self._work_off(verdict)
         verdict.problems += logged
         verdict.deadlocks = self._deadlocks()
+        if verdict.deadlocks:
+            verdict.problems.append("a deadlock: one of the two was undone by the server, and had to be done again")
         return verdict
 
     def _deadlocks(self) -> int:

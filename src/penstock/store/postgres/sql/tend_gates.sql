@@ -1,7 +1,15 @@
 -- Gates with room before which jobs are parked and that nobody looks at, and those that a clock which was set back keeps
 -- closed for longer than their period, or at all if they have none.
 WITH moment AS (SELECT penstock.moment(%(now)s::bigint) AS us),
-leaked AS (DELETE FROM penstock.hold WHERE NOT EXISTS (SELECT 1 FROM penstock.lease WHERE lease.token = hold.token)),
+-- Whoever has one of these locked is about to delete it, and to lock its gate: it is not waited for.
+leaked AS MATERIALIZED (
+    SELECT gate, token FROM penstock.hold
+    WHERE NOT EXISTS (SELECT 1 FROM penstock.lease WHERE lease.token = hold.token)
+    FOR UPDATE SKIP LOCKED
+),
+freed AS (
+    DELETE FROM penstock.hold USING leaked WHERE hold.gate = leaked.gate AND hold.token = leaked.token
+),
 stuck AS MATERIALIZED (
     SELECT gate.gate FROM penstock.gate CROSS JOIN moment
     WHERE gate.wake_at > moment.us + least(coalesce(gate.period, 0), 1000000000000000000)
