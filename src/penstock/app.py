@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 import random
@@ -22,13 +23,13 @@ from typing import (
     overload,
 )
 
-from penstock.client import Client, JobCall, JobHandle, as_calls, as_spread, refuse_in_loop, spreading
+from penstock.client import Client, JobCall, JobHandle, as_calls, as_spread, is_in_loop, refuse_in_loop, spreading
 from penstock.config.load import Config, load
 from penstock.coordinator.settings import Retention
 from penstock.declare import declare_batch, declare_function, declare_handler, new_handler
 from penstock.domain.clock import Clock, SystemClock
 from penstock.domain.duration import Duration
-from penstock.domain.errors import ConfigError
+from penstock.domain.errors import ConfigError, UsageError
 from penstock.domain.ids import check_id
 from penstock.domain.options import DEFAULTS, make_options
 from penstock.domain.registry import Declaration, Registry, Runner
@@ -459,8 +460,22 @@ class App:
             self.client.use_clock(self._clock)
 
     def close(self) -> None:
-        """Close the store. Jobs that were enqueued are safe in it."""
+        """Close the store, as `with app` and `async with app` do. Jobs that were enqueued are safe in it."""
         self._store.close()
+
+    def __enter__(self) -> Self:
+        if is_in_loop():
+            raise UsageError("`with app` was used inside a running event loop, which it would block: use `async with`")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await asyncio.to_thread(self.close)  # What this loop has under way in the store is finished by this loop.
 
     def _place(self) -> tuple[str, str]:
         """The module and the name under which a child process can import this app: rather where its handlers are,

@@ -431,11 +431,15 @@ def refuse_foreign(call: JobCall[Any], registry: Registry) -> None:
 
 def refuse_in_loop(name: str, instead: str) -> None:
     """Plain calls block; in a running event loop they would stop everything else there."""
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio._get_running_loop() is not None:
+    if is_in_loop():
         raise errors.UsageError(
             f"{name}() was called inside a running event loop, which it would block: use `await {instead}()`"
         )
+
+
+def is_in_loop() -> bool:
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None
 
 
 def as_calls(calls: Iterable[JobCall[Any]], what: str = "enqueue_many") -> list[JobCall[Any]]:

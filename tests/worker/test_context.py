@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -33,6 +34,25 @@ def test_the_context_tells_about_the_attempt(app: App) -> None:
     assert second.token > first.token
     assert first.idempotency_key == second.idempotency_key == job.id
     assert first.deadline is not None
+
+
+def test_the_context_tells_when_the_attempt_was_due(app: App) -> None:
+    """The first when the job was, a later one when its backoff was over."""
+    told: list[datetime] = []
+
+    @app.job(attempts=2, backoff=Fixed(0))
+    async def work(ctx: Context) -> None:
+        told.append(ctx.due_at)
+        if ctx.attempt == 1:
+            raise ValueError
+
+    due = datetime.now(UTC)
+    job = work.using(at=due).enqueue()
+    burst(app)
+    assert told[0] == due
+    read = app.store.read_job(job.id).wait()
+    assert read is not None
+    assert told[1] == read.due_at > due
 
 
 def test_current_outside_of_a_handler_says_so() -> None:

@@ -94,6 +94,11 @@ class Context:
         return self._run.plan.resources
 
     @property
+    def due_at(self) -> datetime:
+        """When this attempt was due: of a scheduled job its tick, of a retry the end of its delay."""
+        return from_us(self._claim.due_at)
+
+    @property
     def deadline(self) -> datetime | None:
         """When this attempt times out."""
         run = self._run

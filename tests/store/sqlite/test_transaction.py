@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import apsw
@@ -12,6 +14,7 @@ import pytest
 from penstock.domain.errors import StoreError, UsageError
 from penstock.store.params import EnqueueJobs
 from penstock.store.sqlite.store import SqliteStore
+from penstock.store.sqlite.transaction import SqliteTransaction
 from tests.store.sqlite.conftest import enqueue, new_job, stored_ids
 
 
@@ -111,3 +114,31 @@ def test_the_callers_own_mistakes_come_through(store: SqliteStore) -> None:
             tx.execute("INSERT INTO mine VALUES (1)")
     with store.transaction() as tx:
         assert tx.execute("SELECT x FROM mine") == [(1,)]
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["cancelled", "kept"])
+def test_the_end_waits_for_a_statement_that_nobody_waits_for_any_more(store: SqliteStore, kept: bool) -> None:
+    """A thread cannot be cancelled: it still uses the connection when whoever awaited it has given up."""
+    began, ends = threading.Event(), threading.Event()
+
+    def hold(*_: object) -> int:
+        began.set()
+        return int(ends.wait(10))
+
+    async def main() -> None:
+        async with store.atransaction() as tx:
+            assert isinstance(tx, SqliteTransaction)
+            tx.carry_out(lambda inner: inner.db.create_scalar_function("hold", hold, 0))
+            tx.execute("CREATE TABLE made (number INTEGER)")
+            under_way = asyncio.create_task(asyncio.to_thread(tx.execute, "INSERT INTO made SELECT hold()"))
+            await asyncio.to_thread(began.wait, 10)
+            asyncio.get_running_loop().call_later(0.05, ends.set)
+            if not kept:
+                under_way.cancel()
+                raise asyncio.CancelledError
+
+    with nullcontext() if kept else pytest.raises(asyncio.CancelledError):
+        asyncio.run(main())
+    with store.transaction() as tx:
+        assert tx.execute("SELECT name FROM sqlite_schema WHERE name = 'made'") == ([("made",)] if kept else [])
+        assert not kept or tx.execute("SELECT number FROM made") == [(1,)]

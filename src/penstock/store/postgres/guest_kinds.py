@@ -11,6 +11,7 @@ from typing import Any, cast
 from penstock.domain.errors import UsageError
 from penstock.store.postgres.statements import numbered
 from penstock.store.postgres.steps import Rows
+from penstock.store.transactions import ENDED
 
 ACCEPTED = (
     "a connection of psycopg, asyncpg or psycopg2, a Connection or Session of SQLAlchemy (also the async ones), "
@@ -79,6 +80,17 @@ class PsycopgGuest(_Psycopg, PlainGuest):
         with self._cursor("Cursor") as cursor:
             cursor.execute(text, parameters)
             return cast(Rows, cursor.fetchall()) if cursor.description else []
+
+
+class TransactionGuest(PsycopgGuest):
+    """What app.transaction() gives. Its connection is another's when it has ended."""
+
+    def __init__(self, conn: Any) -> None:
+        super().__init__(conn.connection)
+        self._transaction = conn
+
+    def refusal(self) -> str | None:
+        return super().refusal() if self._transaction.is_open else ENDED
 
 
 class AsyncPsycopgGuest(_Psycopg, AsyncGuest):
@@ -165,6 +177,7 @@ def _rows(result: Any) -> Rows:
 
 
 _KINDS: dict[str, type[PlainGuest] | type[AsyncGuest]] = {
+    "penstock.PostgresTransaction": TransactionGuest,
     "psycopg.Connection": PsycopgGuest,
     "psycopg.AsyncConnection": AsyncPsycopgGuest,
     "psycopg2.connection": Psycopg2Guest,

@@ -50,7 +50,7 @@ class Home:
 
 def carry_out(guest: PlainGuest, operation: Operation[T], home: Home) -> T:
     """All of the operation or nothing of it, in the caller's transaction, which goes on also after an error of ours."""
-    with _lock_of(guest, threading.Lock):
+    with lock_of(guest.key, threading.Lock):
         queries = _queries(guest, operation, home)
         step: Callable[[], Query] = partial(next, queries)
         while True:
@@ -66,7 +66,7 @@ def carry_out(guest: PlainGuest, operation: Operation[T], home: Home) -> T:
 
 async def acarry_out(guest: AsyncGuest, operation: Operation[T], home: Home) -> T:
     """The same for async code."""
-    async with _lock_of(guest, asyncio.Lock):
+    async with lock_of(guest.key, asyncio.Lock):
         queries = _queries(guest, operation, home)
         step: Callable[[], Query] = partial(next, queries)
         while True:
@@ -84,12 +84,12 @@ _locks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _locking = threading.Lock()
 
 
-def _lock_of(guest: Guest, new_lock: Callable[[], Any]) -> Any:
+def lock_of(connection: object, new_lock: Callable[[], Any]) -> Any:
     """One operation at a time on a connection: savepoints of two would tear each other apart."""
     with _locking:
-        lock = _locks.get(guest.key)
+        lock = _locks.get(connection)
         if lock is None:
-            lock = _locks[guest.key] = new_lock()
+            lock = _locks[connection] = new_lock()
         return lock
 
 

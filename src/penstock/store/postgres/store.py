@@ -48,7 +48,7 @@ from penstock.store.postgres.looped import LoopSide
 from penstock.store.postgres.notifier import Notifier
 from penstock.store.postgres.plain import PlainSide
 from penstock.store.postgres.steps import Operation, Steps
-from penstock.store.postgres.transaction import PostgresTransaction, TransactionBlock, atransaction
+from penstock.store.postgres.transaction import TransactionBlock, atransaction
 from penstock.store.postgres.wake import wake
 from penstock.store.postgres.wiring import Wiring
 from penstock.store.postgres.workflows import carry_out
@@ -160,8 +160,6 @@ class PostgresStore:
             self._plain.run(Operation(wake, alone=True, durable=False, seconds=self._brief), Role.NOTE)
 
     def _join(self, conn: object, operation: Operation[T], specs: Sequence[p.JobSpec], twin: str) -> Call[T]:
-        if isinstance(conn, PostgresTransaction):
-            conn = conn.connection
         clock = self._wiring.clock
         supplied = {"now": clock.now_us() if clock else None, "channel": self._wiring.notified}
         joined = GuestCall(conn, operation, self._wiring.bind, supplied, self._address.shown, twin)

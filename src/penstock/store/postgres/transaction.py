@@ -17,6 +17,7 @@ from psycopg.pq import TransactionStatus
 from penstock.domain.errors import CommitUncertain, StoreRefused, UsageError
 from penstock.store.interrupts import whole
 from penstock.store.postgres.errors import translate
+from penstock.store.postgres.guests import lock_of
 from penstock.store.postgres.link import Link, Role
 from penstock.store.postgres.placeholders import convert
 from penstock.store.postgres.plain import Loan, PlainSide
@@ -29,7 +30,11 @@ class PostgresTransaction:
 
     def __init__(self, link: Link) -> None:
         self._link: Link | None = link
-        self._lock = threading.Lock()
+        self._lock = lock_of(link.conn, threading.Lock)
+
+    @property
+    def is_open(self) -> bool:
+        return self._link is not None
 
     @property
     def connection(self) -> psycopg.Connection[Any]:
@@ -49,7 +54,9 @@ class PostgresTransaction:
             return cursor.fetchall() if cursor.description else []
 
     def end(self) -> None:
-        self._link = None
+        """After what is under way: in a thread it goes on when whoever awaited it has given up."""
+        with self._lock:
+            self._link = None
 
 
 def _guard(side: PlainSide, loan: Loan) -> Iterator[None]:

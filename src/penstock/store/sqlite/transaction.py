@@ -53,7 +53,9 @@ class SqliteTransaction:
         return self.carry_out(lambda tx: _whole(tx, operation))
 
     def end(self) -> None:
-        self._tx = None
+        """After what is under way: in a thread it goes on when whoever awaited it has given up."""
+        with self._lock:
+            self._tx = None
 
 
 def _run(tx: Tx, sql: str, bindings: Sequence[object] | dict[str, object]) -> list[Any]:
@@ -214,7 +216,6 @@ async def atransaction(file: OpenFile) -> AsyncIterator[SqliteTransaction]:
             keep = True
         finally:
             inside.reset(mark)
-            handed_out.end()
             await asyncio.shield(loop.run_in_executor(thread, whole, opened.finish, opened.give_up, keep))
     finally:
         thread.shutdown(wait=False)
