@@ -69,9 +69,9 @@ interleave: $(DEV) ## Run any two operations of a store at once on PostgreSQL, a
 	@$(BIN)/python -m tests.nets interleavings $(if $(FIRST),--first "$(FIRST)") $(if $(SECOND),--second "$(SECOND)") \
 		$(if $(PAIRS),--pairs "$(PAIRS)" $(if $(SEED),--seed "$(SEED)"),$(if $(FIRST)$(SECOND),,--all))
 
-writes: $(DEV) ## Run any two operations in two processes on one file, the first held or killed at each statement: as interleave
+writes: $(DEV) ## Run any two operations in two processes on one file, the first held or killed in its midst: as interleave
 	@$(BIN)/python -m tests.nets writes $(if $(FIRST),--first "$(FIRST)") $(if $(SECOND),--second "$(SECOND)") \
-		$(if $(PAIRS),--pairs "$(PAIRS)" $(if $(SEED),--seed "$(SEED)"),$(if $(FIRST)$(SECOND),,--all))
+		$(if $(PAIRS),--pairs "$(PAIRS)",$(if $(FIRST)$(SECOND),,--all)) $(if $(SEED),--seed "$(SEED)")
 
 power: $(DEV) ## Cut the power after each write of every operation on a file: FIRST=expire SEED=7
 	@$(BIN)/python -m tests.nets power $(if $(FIRST),--first "$(FIRST)",--all) $(if $(SEED),--seed "$(SEED)")

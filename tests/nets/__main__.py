@@ -27,6 +27,11 @@ from tests.side_by_side import INTERRUPTED, hear_interrupts
 
 LINE_EVERY = 50
 RULES = {"interleavings": invariants.RULES, "writes": file_judge.RULES, "power": file_judge.RULES}
+WORK: dict[str, tuple[Callable[[Any], Told], str]] = {
+    "interleavings": (interleave, "pairs"),
+    "writes": (write, "pairs"),
+    "power": (cut, "operations"),
+}
 
 out = Console(highlight=False, soft_wrap=True)
 
@@ -48,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.nets", description=__doc__)
     parser.add_argument("net", choices=list(RULES))
-    parser.add_argument("--all", action="store_true", help="every pair (an hour or more), or every operation")
+    parser.add_argument("--all", action="store_true", help="every pair (20 minutes and more), or every operation")
     parser.add_argument("--pairs", type=int, default=50, help="so many, drawn by the seed (default 50)")
     parser.add_argument("--operations", type=int, default=10, help="with power: so many of them (default 10)")
     parser.add_argument("--seed", type=int, help="where chance comes from (default: the number of commits)")
@@ -87,14 +92,20 @@ def _safeguards(net: str) -> dict[str, Any]:
 
 def _chosen(options: argparse.Namespace) -> list[Any]:
     drawn = seed() if options.seed is None else options.seed
-    some = not (options.all or options.first or options.second)
-    if some or options.net == "power":
+    named = options.first or options.second
+    some = not (options.all or named)
+    if some or options.net == "power" or (options.net == "writes" and not named):
         out.print(f"seed {drawn}")
     if options.net == "power":
         names = draw_operations(drawn, options.operations) if some else options.first or list(ALL)
         return [(name, drawn) for name in names]
-    if some:
-        return draw(drawn, options.pairs)
+    pairs = draw(drawn, options.pairs) if some else _pairs(options)
+    if options.net == "writes":
+        return [(*pair, None if some or named else drawn) for pair in pairs]
+    return pairs
+
+
+def _pairs(options: argparse.Namespace) -> list[tuple[str, str]]:
     pairs = [
         (first, second)
         for first, second in PAIRS
@@ -105,7 +116,7 @@ def _chosen(options: argparse.Namespace) -> list[Any]:
 
 def run(net: str, given: list[Any], processes: int | None) -> int:
     """A line for each run in which something is found, and the figures at the end."""
-    work, what = {"interleavings": (interleave, "pairs"), "writes": (write, "pairs"), "power": (cut, "operations")}[net]
+    work, what = WORK[net]
     began = time.monotonic()
     total = Told("", "")
     done = 0

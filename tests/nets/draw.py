@@ -21,6 +21,8 @@ ALWAYS = [
     # A worker that was marked between two statements of its claim was refused, and not told of what it held by then.
     ("claim", "mark a worker"),
     ("claim, knowing the lanes", "mark a worker"),
+    # A cancel ended all that was overdue, and then waited for one of them with the others in hand: a deadlock.
+    ("enqueue in place of what is overdue", "cancel what is overdue"),
 ]
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
+from penstock.store import params as p
 from penstock.store.open import open_store
 from penstock.store.postgres.grants import grants_sql
 from tests.contract.clock import FakeClock
@@ -177,6 +178,8 @@ class Net:
                     case.between = None if verdict.blocked else self.judge.look()
             if verdict.held:
                 self._wait(beside)
+                if hold.kind == "rows" and hold.table == "parked":  # As one that was about to end them, and did not.
+                    self.third.store.tend_gates(p.TendGates()).wait()
                 verdict.checked = RULES - 1
                 verdict.problems = judge(self.judge, case) + waits_long(case, verdict.blocked)
                 self._work_off(verdict)

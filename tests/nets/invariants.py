@@ -111,6 +111,8 @@ class Case:
     first: Answered = None  # type: ignore[assignment]
     second: Answered = None  # type: ignore[assignment]
     between: Seen | None = None
+    is_over: bool = False
+    """Whether the first had stored all that it stores before the second began."""
 
     @property
     def both(self) -> list[tuple[Operation, Answered]]:
@@ -180,7 +182,8 @@ def judge(eye: Judge, case: Case) -> list[str]:
     found += answers(case)
     found += lost_or_strange(case, after)
     found += kept_words(case, after, eye.stage)
-    if case.between and case.between.term > case.before.term and case.one.is_fenced and case.first.error is None:
+    taken_over = case.between is not None and case.between.term > case.before.term
+    if taken_over and case.one.is_fenced and case.first.error is None and not case.is_over:
         found.append(f"{case.one.name!r} was stored after the next leader had taken over")
     return found
 

@@ -6,13 +6,14 @@ import functools
 import random
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from tests.nets.file_scene import shared_folder
 from tests.nets.interleavings import Net
 from tests.nets.operations import OPERATIONS
 from tests.nets.power import PowerNet
-from tests.nets.writes import WriteNet
+from tests.nets.writes import WriteNet, at_writes
 from tests.simulation.many import leave_interrupts, new_pool
 
 T = TypeVar("T")
@@ -41,12 +42,10 @@ class PairNet(Protocol):
     def run(self, first: str, second: str, hold: Any) -> Any: ...
 
 
-def run_pair(
-    net: PairNet, first: str, second: str, most: int | None = None, chance: random.Random | None = None
-) -> Told:
-    """All of its holds, or so many that are drawn."""
+def run_pair(net: PairNet, first: str, second: str, choose: Callable[[list[Any]], list[Any]] = list) -> Told:
+    """All of its holds, or those that are chosen."""
     told = Told(first, second)
-    for hold in _drawn(net.holds(first, second), most, chance):
+    for hold in choose(net.holds(first, second)):
         verdict = net.run(first, second, hold)
         told.holds += 1
         told.blocked += verdict.blocked
@@ -60,7 +59,8 @@ def run_pair(
 def run_cuts(net: PowerNet, name: str, seed: int, most: int | None = None) -> Told:
     """All of its cuts, or so many that are drawn. What of the disk is there comes from the seed."""
     told = Told(name, "")
-    for cut in _drawn(net.cuts(name), most, random.Random(seed)):
+    cuts = net.cuts(name)
+    for cut in cuts if most is None else some(most, random.Random(seed))(cuts):
         verdict = net.run(name, cut, seed)
         told.holds += 1
         told.checked += verdict.checked
@@ -68,8 +68,8 @@ def run_cuts(net: PowerNet, name: str, seed: int, most: int | None = None) -> To
     return told
 
 
-def _drawn(found: list[T], most: int | None, chance: random.Random | None) -> list[T]:
-    return chance.sample(found, most) if chance is not None and most is not None and most < len(found) else found
+def some(most: int, chance: random.Random) -> Callable[[list[T]], list[T]]:
+    return lambda found: chance.sample(found, min(most, len(found)))
 
 
 def run_many(run: Callable[[T], Told], given: Iterable[T], processes: int | None) -> Generator[Told, None, None]:
@@ -95,8 +95,12 @@ def _write_net() -> WriteNet:
     return WriteNet()
 
 
-def write(pair: tuple[str, str]) -> Told:
-    return run_pair(_write_net(), *pair)
+def write(given: tuple[str, str, int | None]) -> Told:
+    """A pair, and where chance comes from: none is needed where the first is held at every statement."""
+    first, second, seed = given
+    if seed is None:
+        return run_pair(_write_net(), first, second)
+    return run_pair(_write_net(), first, second, partial(at_writes, random.Random(f"{seed} {first} {second}")))
 
 
 @functools.cache

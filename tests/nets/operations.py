@@ -34,6 +34,7 @@ from tests.nets.stage import (
 )
 
 Act = Callable[[World, Stage], Any]
+NEVER_STORED = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -277,7 +278,13 @@ def mark(world: World, stage: Stage) -> None:
     world.store.mark_workers(p.MarkWorkers(failing=(stage.two,), term=stage.term)).wait()
 
 
-@operation("register in its place", WorkerRefused)
+def remember(world: World, stage: Stage) -> None:
+    """It has heard of a worker that was never stored, as after a restore."""
+    forget(world, stage)
+    world.store._beats[NEVER_STORED] = 1  # type: ignore[attr-defined]
+
+
+@operation("register in its place", WorkerRefused, prepare=remember)
 def register(world: World, stage: Stage) -> int:
     return world.register("one")
 

@@ -1,7 +1,8 @@
 """Two processes on one file, the first held or killed at each of its boundaries: a part of all pairs, another one with
 each commit, and all pairs in the long tests.
 
-`python -m tests.nets writes --all` holds them everywhere; `--seed N` those of a commit.
+`python -m tests.nets writes --all` holds all of them before and after each transaction and at one statement inside of
+it, by the seed; `--seed N` those of a commit, and `--first NAME` those of an operation, everywhere.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import pytest
 from tests.nets.draw import draw, seed
 from tests.nets.file_ablations import Safeguard, noticed, of_net
 from tests.nets.file_scene import FIRST, SECOND
-from tests.nets.many import run_pair
+from tests.nets.many import run_pair, some
 from tests.nets.operations import OPERATIONS
-from tests.nets.writes import IN_KERNEL, WriteNet
+from tests.nets.writes import IN_KERNEL, Hold, WriteNet, at_writes
 
 DRAWN = 8
 HOLDS_MAX, HOLDS_OF_ALL = 4, 2
@@ -31,7 +32,7 @@ def net() -> Iterator[WriteNet]:
 
 
 def check(net: WriteNet, pair: tuple[str, str], chance: random.Random, most: int) -> None:
-    told = run_pair(net, *pair, most, chance)
+    told = run_pair(net, *pair, some(most, chance))
     assert told.holds
     assert not told.missed
     assert not told.found, "\n".join([f"seed {SEED}", *(f"{one}: {one.problems}" for one in told.found)])
@@ -67,6 +68,23 @@ def test_it_is_held_at_each_statement_and_around_each_end(net: WriteNet) -> None
     assert path[-3:] == ["before COMMIT", "after COMMIT", "at its end"]
     begins = path.index("before BEGIN IMMEDIATE")
     assert any("penstock_job" in what for what in path[begins:-3])
+
+
+def test_nobody_sees_at_which_statement_of_a_transaction_it_is_held_so_one_is_drawn() -> None:
+    path = [
+        "before SELECT",
+        "before BEGIN IMMEDIATE",
+        "before INSERT",
+        "before UPDATE",
+        "before COMMIT",
+        "after COMMIT",
+    ]
+    path += ["before BEGIN IMMEDIATE", "before ROLLBACK", "after ROLLBACK", "at its end"]
+    holds = [Hold(number, what, killed) for number, what in enumerate(path) for killed in (False, True)]
+    drawn = [at_writes(random.Random(seed), holds) for seed in range(20)]
+    left_out = {tuple(sorted({*range(len(path))} - {hold.number for hold in chosen})) for chosen in drawn}
+    assert left_out == {(2,), (3,)}
+    assert all([hold for hold in holds if hold in chosen] == chosen for chosen in drawn)
 
 
 def test_the_second_meets_the_first_where_it_is_held(net: WriteNet) -> None:

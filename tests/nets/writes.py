@@ -5,6 +5,7 @@ for the first, which then goes on or is killed. What is left is what one after t
 from __future__ import annotations
 
 import os
+import random
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ from tests.nets.operations import OPERATIONS, Operation
 from tests.nets.other import Answer, Hand, Hands
 
 LOCKS = Path("/proc/locks")
+BEGINNING, ENDING = "before BEGIN IMMEDIATE", ("before COMMIT", "before ROLLBACK")
+AFTER = "after COMMIT"
 POLLING_SECONDS = 1.0
 """Whoever has neither ended nor waits in the kernel by then waits by polling, or is slow."""
 IN_KERNEL, BY_POLLING = "in the kernel", "by polling"
@@ -35,6 +38,23 @@ class Hold:
 
     def __str__(self) -> str:
         return f"{'killed' if self.killed else 'held'} {self.what}"
+
+
+def at_writes(chance: random.Random, holds: list[Hold]) -> list[Hold]:
+    """All of them but those inside of a transaction that writes, which nobody else sees: of these one, drawn."""
+    chosen: list[Hold] = []
+    inside: dict[int, list[Hold]] | None = None
+    for hold in holds:
+        if hold.what in ENDING:
+            chosen += chance.choice([*inside.values()]) if inside else []
+            inside = None
+        if inside is None:
+            chosen.append(hold)
+        else:
+            inside.setdefault(hold.number, []).append(hold)
+        if hold.what == BEGINNING and hold.killed:
+            inside = {}
+    return chosen
 
 
 @dataclass
@@ -148,6 +168,7 @@ class WriteNet:
         case.first = self._let_go(hand, verdict)
         if not beside.ended.wait(PATIENCE_SECONDS):
             raise TimeoutError(f"{verdict}: the second does not end")
+        case.is_over = self._is_over(verdict)
         verdict.problems += judge(eye, case)
         stored = eye.stored()
         pasts = self._pasts(verdict)
@@ -172,16 +193,21 @@ class WriteNet:
         """What may be there, with what was answered: of one that is killed all or nothing, and nobody hears of it."""
         scene, one, two = self.scene, (FIRST, verdict.first), (SECOND, verdict.second)
         both, swapped = scene.past(one, two), scene.past(two, one)
-        number, ends = verdict.hold.number, self._places(verdict.first, "after COMMIT")
-        is_last = number >= max(self._places(verdict.first, "before BEGIN IMMEDIATE"), default=0)
-        is_killed, is_over = verdict.hold.killed, bool(ends) and number >= ends[-1]
+        number, is_over = verdict.hold.number, self._is_over(verdict)
+        is_last = number >= max(self._places(verdict.first, BEGINNING), default=0)
+        is_killed = verdict.hold.killed
         orders = [Past(both.stored, both.mark, both.answers[is_killed:])]
         if not is_over and not (is_last and verdict.waited == IN_KERNEL):  # Then the second comes after the first.
             swapped_answers = swapped.answers[: 1 if is_killed else 2][::-1]
             orders.append(Past(swapped.stored, swapped.mark, swapped_answers))
         if not is_killed or is_over:
             return orders
+        ends = self._places(verdict.first, AFTER)
         return [scene.past(two)] if not ends or number < ends[0] else [scene.past(two), *orders]
+
+    def _is_over(self, verdict: Verdict) -> bool:
+        ends = self._places(verdict.first, AFTER)
+        return bool(ends) and verdict.hold.number >= ends[-1]
 
     def _places(self, name: str, which: str) -> list[int]:
         return [number for number, what in enumerate(self.path(name)) if what == which]

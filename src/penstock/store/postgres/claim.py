@@ -18,8 +18,9 @@ from penstock.domain.room import PASSED_OVER_SECONDS_MAX, Room
 from penstock.store.endings import AVOID_US, refuse_claim
 from penstock.store.gating import any_limited, rest_of
 from penstock.store.params import Claim, Claimed, ClaimJobs
+from penstock.store.postgres.expiry import expire_all
 from penstock.store.postgres.finish import end_cancelled
-from penstock.store.postgres.mend import is_passing, log, soundly, tell_removed
+from penstock.store.postgres.mend import is_passing, log, soundly
 from penstock.store.postgres.seen import Eligible, Lane, Seen
 from penstock.store.postgres.steps import SEEN, Steps, run, value
 from penstock.store.postgres.taken import admit, read_claims
@@ -28,7 +29,6 @@ from penstock.store.rows import read_resources
 from penstock.store.turns import any_shared
 
 EXPIRED_AGAIN_SECONDS = 60.0
-EXPIRED_PAGE = 1000
 FLOOD = 200_000
 SHARE_MIN = 4
 JOBS_MAX = 1000  # As the statement says.
@@ -303,13 +303,3 @@ def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:
     seen.expired_upto = now
     if time.monotonic() - seen.expired_at > EXPIRED_AGAIN_SECONDS:
         seen.expired_upto, seen.expired_at = 0, time.monotonic()
-
-
-def expire_all() -> Steps[None]:
-    """End all that waited for too long, a page at a time."""
-    page = EXPIRED_PAGE
-    while page == EXPIRED_PAGE:
-        [(page, in_line, odd)] = yield from run("expire_jobs")
-        tell_removed(odd)
-        if in_line:
-            yield from run("leave_line", ids=in_line)

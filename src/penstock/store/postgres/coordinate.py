@@ -9,8 +9,8 @@ from penstock.domain.job import ErrorInfo
 from penstock.domain.options import PRIORITY_MAX
 from penstock.store import params as p, workflows
 from penstock.store.endings import ending_unstarted, given_back, not_leader
-from penstock.store.postgres.claim import expire_all
 from penstock.store.postgres.enqueue import resource_text
+from penstock.store.postgres.expiry import expire_all
 from penstock.store.postgres.finish import end_attempts
 from penstock.store.postgres.mend import free_parked, tell_removed
 from penstock.store.postgres.steps import Rows, Steps, run, value

@@ -11,6 +11,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import StoreError
 from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.store.params import Enqueued, JobSpec, NewJob, WholeKey
+from penstock.store.postgres.expiry import expire_these
 from penstock.store.postgres.gates import encode_gates, line_up_steps, park_steps
 from penstock.store.postgres.steps import Steps, run
 from penstock.store.postgres.unroutable import Hasty, end_new
@@ -224,9 +225,7 @@ def _standing(keys: list[str]) -> Steps[dict[str, str]]:
     found = yield from run("read_unique", keys=keys)
     late = [holder for _, holder, valid, late in found if valid and late]
     if late:
-        in_line = yield from run("expire_holders", ids=late)
-        if in_line:
-            yield from run("leave_line", ids=[id_ for (id_,) in in_line])
+        yield from expire_these(late)
         found = yield from run("read_unique", keys=keys)
     return {key: holder for key, holder, valid, _ in found if valid}
 

@@ -18,9 +18,9 @@ from penstock.domain.job import Event, State, StateCode, next_state
 from penstock.domain.options import Tenant
 from penstock.store import params as p, workflows
 from penstock.store.planned import missing
-from penstock.store.postgres.claim import expire_all
 from penstock.store.postgres.coordinate import check_term
 from penstock.store.postgres.enqueue import enqueue_steps
+from penstock.store.postgres.expiry import expire_all, expire_these
 from penstock.store.postgres.gates import read_limits, wake_steps
 from penstock.store.postgres.read import dead_matching, is_id, read_types
 from penstock.store.postgres.statements import DEFAULT_SCHEMA, sql
@@ -57,7 +57,7 @@ def cancel_job(cancel: p.CancelJob) -> Steps[p.Cancelled]:
             ended = final_state(cancel.id, outcome)
             return p.Cancelled(ended, ended)
         if overdue and token is None and look == 0:  # It reads as expired, and is not cancelled any more.
-            yield from expire_all()
+            yield from expire_these([cancel.id])
             continue
         if token is not None:
             done = yield from _ask_to_stop(token)
