@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
+# An option, if the variable was given at all: one that is empty is told as a mistake, and not read as all.
+given = $(if $(filter undefined,$(origin $(1))),,--$(2) "$($(1))")
+pairs = $(or $(strip $(call given,PAIRS,pairs) $(call given,FIRST,first) $(call given,SECOND,second)),--all)
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long chaos repeat check lint fmt bench bench-peers bench-growth simulate ablate interleave writes power clean
 
@@ -27,11 +31,11 @@ test-long: $(DEV) ## Run the long tests that make test leaves out: all, or one o
 	@PENSTOCK_NO_SKIPS=1 $(BIN)/python -m tests.side_by_side --long $(SLICE)
 
 chaos: $(DEV) ## Kill, cut, stop and fill everything under load: SEED=7 FAULT=worker-killed ENGINE=sqlite SIZE=short
-	@$(BIN)/python -m tests.chaos $(if $(SEED),--seed "$(SEED)") $(if $(FAULT),--fault "$(FAULT)") \
-		$(if $(ENGINE),--engine "$(ENGINE)") $(if $(SIZE),--size "$(SIZE)")
+	@$(BIN)/python -m tests.chaos $(call given,SEED,seed) $(call given,FAULT,fault) \
+		$(call given,ENGINE,engine) $(call given,SIZE,size)
 
 repeat: $(DEV) ## Run contract, end-to-end tests and short chaos again and again, for 40 minutes at most: N=20
-	@$(BIN)/python -m tests.repeat $(if $(N),--rounds "$(N)")
+	@$(BIN)/python -m tests.repeat $(call given,N,rounds)
 
 check: lint ## Check format, lint, import rules and types
 	@$(BIN)/mypy
@@ -49,32 +53,30 @@ bench: $(RUNTIME) ## Measure this machine: penstock against bare SQLite, on a fi
 	@$(BIN)/penstock bench --raw
 
 bench-peers: ## Measure penstock beside other job queues: PEERS=pgqueuer,huey JOBS=50000 ROUNDS=3 OUT=folder DATA=folder
-	@$(PYTHON) -m benchmarks.peers $(if $(PEERS),--peers "$(PEERS)") $(if $(JOBS),--jobs "$(JOBS)") \
-		$(if $(ROUNDS),--rounds "$(ROUNDS)") $(if $(OUT),--out "$(OUT)") $(if $(DATA),--data "$(DATA)")
+	@$(PYTHON) -m benchmarks.peers $(call given,PEERS,peers) $(call given,JOBS,jobs) \
+		$(call given,ROUNDS,rounds) $(call given,OUT,out) $(call given,DATA,data)
 
 bench-growth: ## Measure how the cost per job grows, with plots: CURVES=waiting,history ENGINES=sqlite SIZE=full MINUTES=30 PLOTS=folder
-	@$(PYTHON) -m benchmarks.growth $(if $(CURVES),--curves "$(CURVES)") $(if $(ENGINES),--engines "$(ENGINES)") \
-		$(if $(SIZE),--size "$(SIZE)") $(if $(ROUNDS),--rounds "$(ROUNDS)") $(if $(MINUTES),--minutes "$(MINUTES)") \
-		$(if $(OUT),--out "$(OUT)") $(if $(PLOTS),--plots "$(PLOTS)") $(if $(DATA),--data "$(DATA)") \
-		$(if $(REPLOT),--replot "$(REPLOT)")
+	@$(PYTHON) -m benchmarks.growth $(call given,CURVES,curves) $(call given,ENGINES,engines) \
+		$(call given,SIZE,size) $(call given,ROUNDS,rounds) $(call given,MINUTES,minutes) \
+		$(call given,OUT,out) $(call given,PLOTS,plots) $(call given,DATA,data) \
+		$(call given,REPLOT,replot)
 
 simulate: $(DEV) ## Run workers in virtual time with faults drawn from seeds: SEEDS=1000 FROM=0 FEATURES=1, or SEED=7 LOUD=1 SAVE=file
-	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed "$(SEED)" $(if $(LOUD),--loud) $(if $(SAVE),--save "$(SAVE)"),\
-		$(if $(SEEDS),--seeds "$(SEEDS)") $(if $(FROM),--from "$(FROM)") $(if $(ALL),--keep-going) $(if $(FEATURES),--features))
+	@$(BIN)/python -m tests.simulation $(call given,SEED,seed) $(if $(LOUD),--loud) $(call given,SAVE,save) \
+		$(call given,SEEDS,seeds) $(call given,FROM,from) $(if $(ALL),--keep-going) $(if $(FEATURES),--features)
 
 ablate: $(DEV) ## Take each safeguard away in the simulation and show the first seed that notices
 	@$(BIN)/python -m tests.simulation --ablate
 
 interleave: $(DEV) ## Run any two operations of a store at once on PostgreSQL, all pairs: FIRST=expire SECOND=age, or PAIRS=50 SEED=7
-	@$(BIN)/python -m tests.nets interleavings $(if $(FIRST),--first "$(FIRST)") $(if $(SECOND),--second "$(SECOND)") \
-		$(if $(PAIRS),--pairs "$(PAIRS)" $(if $(SEED),--seed "$(SEED)"),$(if $(FIRST)$(SECOND),,--all))
+	@$(BIN)/python -m tests.nets interleavings $(call pairs) $(call given,SEED,seed)
 
 writes: $(DEV) ## Run any two operations in two processes on one file, the first held or killed in its midst: as interleave
-	@$(BIN)/python -m tests.nets writes $(if $(FIRST),--first "$(FIRST)") $(if $(SECOND),--second "$(SECOND)") \
-		$(if $(PAIRS),--pairs "$(PAIRS)",$(if $(FIRST)$(SECOND),,--all)) $(if $(SEED),--seed "$(SEED)")
+	@$(BIN)/python -m tests.nets writes $(call pairs) $(call given,SEED,seed)
 
 power: $(DEV) ## Cut the power after each write of every operation on a file: FIRST=expire SEED=7
-	@$(BIN)/python -m tests.nets power $(if $(FIRST),--first "$(FIRST)",--all) $(if $(SEED),--seed "$(SEED)")
+	@$(BIN)/python -m tests.nets power $(or $(call given,FIRST,first),--all) $(call given,SEED,seed)
 
 clean: ## Remove the virtual environment, caches and bench files
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build dist

@@ -10,7 +10,8 @@ import argparse
 import sys
 import time
 
-from tests.side_by_side import INTERRUPTED, LOOK_SECONDS, Part, hear_interrupts, say, start, stop
+from tests.commands import INTERRUPTED, hear_interrupts
+from tests.side_by_side import LOOK_SECONDS, Part, say, start, stop
 
 PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
 PARTS = [[*PYTEST, "tests/contract"], [*PYTEST, "tests/e2e", "tests/chaos"]]

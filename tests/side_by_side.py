@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tests.commands import INTERRUPTED, hear_interrupts
 from tests.long import NOT_RUN, SLICES, turn
 
 AT_ONCE = 3
 LOOK_SECONDS = 0.2
-INTERRUPTED = 130
 MEMORY_BYTES = 4 << 30
 """What must be free; they take less than half a GiB at a time."""
 NOTHING_CHOSEN = 5
@@ -83,11 +83,6 @@ def stop(parts: Iterable[Part]) -> None:
     for part in running:
         part.process.wait()
         part.output.close()
-
-
-def hear_interrupts() -> None:
-    """Also when a shell's `&` has made this process deaf to SIGINT: what it starts would be deaf too, and fail."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def say(text: str) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import tests.early  # noqa: F401
+
+# isort: split
+
 import argparse
 import random
 import shutil
@@ -19,7 +23,7 @@ from tests.chaos.places import ENGINES, EngineName
 from tests.chaos.run import Outcome, run_fault
 from tests.chaos.servers import new_server
 from tests.chaos.sizes import FULL, SHORT, Size
-from tests.side_by_side import INTERRUPTED, hear_interrupts
+from tests.commands import INTERRUPTED, hear_interrupts
 
 SEED_MAX = 999_999
 PAPER_WIDTH = 140
@@ -69,7 +73,7 @@ def chosen(
     """The runs: what was named in whatever size, and of the rest what is worth its time in this one."""
     exact = {fault.name for fault in faults} & {name}
     for fault in faults:
-        named = fault.name == name if exact else name is not None and fault.name.startswith(name)
+        named = fault.name == name if exact else bool(name) and fault.name.startswith(str(name))
         worth = fault.short if size is SHORT else fault.full
         engines = fault.engines if named else worth if name is None else ()
         yield from ((fault, one) for one in engines if engine in (None, one))

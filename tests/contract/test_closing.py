@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock import App, PenstockError, State, UsageError
+from penstock.store.params import ListJobs
 from tests.contract.engines import Engine
 
 
@@ -53,6 +54,26 @@ def test_an_error_in_the_block_is_told_and_the_store_is_closed(app: App, engine:
         fail()
     with pytest.raises(PenstockError, match="closed"):
         app.enqueue("work", {})
+    engine.drop(address)
+
+
+def test_it_cannot_be_closed_inside_of_its_transaction(app: App, engine: Engine, address: str) -> None:
+    """It would wait for the end of the block, for ever."""
+
+    async def main() -> None:
+        async with app.atransaction() as tx:
+            with pytest.raises(UsageError, match="inside"):
+                await asyncio.to_thread(app.close)
+            await app.aenqueue("work", {}, conn=tx)
+
+    with app.transaction() as tx:
+        with pytest.raises(UsageError, match="inside"):
+            app.close()
+        app.enqueue("work", {}, conn=tx)
+    asyncio.run(main())
+    app.close()
+    with App(address) as again:
+        assert len(again.store.list_jobs(ListJobs()).wait()) == 2
     engine.drop(address)
 
 

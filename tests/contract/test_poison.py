@@ -54,6 +54,10 @@ def run_all(world: World, session: int, rounds: int = 12, limit: int = 3) -> lis
 
 # Jobs that wait
 
+ENDED = (
+    "INSERT INTO penstock.outcome (KEY, state, attempt, finished_at) "
+    "SELECT KEY, 3, 1, 1 FROM penstock.job WHERE id = '{id}'"
+)
 JOBS = {
     "attempt": "UPDATE penstock.job SET attempt = {most} WHERE id = '{id}'",
     "negative attempt": "UPDATE penstock.job SET attempt = -{most} WHERE id = '{id}'",
@@ -68,6 +72,7 @@ JOBS = {
     "limits": "UPDATE penstock.job SET gates = '[1]' WHERE id = '{id}'",
     "under way": "INSERT INTO penstock.lease (token, KEY, attempt, session, claimed_at) "
     "SELECT 1, KEY, 1, 12345, 1 FROM penstock.job WHERE id = '{id}'",
+    "ended": ENDED,
 }
 SILENT = {"attempt", "negative attempt", "crashes"}
 """Nothing is wrong with these but the number, which is as it is."""
@@ -85,6 +90,8 @@ def test_what_waits_behind_a_spoilt_job_is_run(
     ran = run_all(world, session)
     assert [one for one in ran if one != bad] == good
     assert ran.count(bad) <= 1
+    if what == "ended":
+        assert world.state(bad) is State.CANCELLED
     if what not in SILENT and engine.kind == "sqlite":
         assert bad in told() or (what == "no job" and "number" in told())
 
@@ -114,6 +121,43 @@ def test_attempt_with_a_number_that_cannot_grow_ends_with_the_others(
     assert world.store.finish_jobs(p.FinishJobs(unfinished=endings)).wait() == []
     assert [world.state(one) for one in (bad, good)] == [State.PENDING, State.PENDING]
     assert len(world.claim(session)) == 2
+
+
+WAYS: dict[str, Callable[[World, list[p.Claim]], object]] = {
+    "completed": lambda world, claims: world.complete(*claims),
+    "completed and removed": lambda world, claims: world.complete(*claims, keep=False),
+    "failed": lambda world, claims: end_all(world, claims, Event.FAIL),
+    "retried": lambda world, claims: end_all(world, claims, Event.RETRY),
+    "released": lambda world, claims: end_all(world, claims, Event.RELEASE),
+    "cancelled": lambda world, claims: [world.cancel(claim.id) for claim in claims] and world.complete(*claims),
+    "lost": lambda world, claims: recover_later(world),
+}
+
+
+def recover_later(world: World) -> None:
+    world.clock.advance(10 * MINUTE)
+    world.recover()
+
+
+def end_all(world: World, claims: list[p.Claim], event: Event) -> None:
+    endings = [p.Unfinished(token=claim.token, event=event) for claim in claims]
+    assert world.store.finish_jobs(p.FinishJobs(unfinished=endings)).wait() == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_whatever_ends_beside_a_job_that_had_an_end_already_ends(
+    world: World, session: int, hand: Hand, way: str
+) -> None:
+    bad, *good = world.add_many(3)
+    claims = world.claim(session)
+    world.start(*claims)
+    hand(ENDED.format(id=bad))
+    WAYS[way](world, claims)
+    assert sorted(world.complete(*claims)) == sorted(claim.token for claim in claims)
+    first, *others = [found and found.state for found in (world.find(one) for one in (bad, *good))]
+    assert first is (None if way == "completed and removed" else State.CANCELLED)
+    assert others[0] is others[1]
+    assert others[0] not in (State.CLAIMED, State.RUNNING)
 
 
 def test_jobs_of_a_lost_worker_are_taken_back_whatever_their_numbers_are(

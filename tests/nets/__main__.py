@@ -4,6 +4,10 @@ by two processes on a file (writes); and operations during which power is cut (p
 
 from __future__ import annotations
 
+import tests.early  # noqa: F401
+
+# isort: split
+
 import argparse
 import sys
 import time
@@ -16,6 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from tests.commands import INTERRUPTED, hear_interrupts, positive
 from tests.nets import ablations, file_ablations, file_judge, invariants
 from tests.nets.draw import draw, draw_operations, seed
 from tests.nets.interleavings import Net
@@ -23,7 +28,6 @@ from tests.nets.many import PAIRS, Told, cut, interleave, run_many, write
 from tests.nets.operations import OPERATIONS
 from tests.nets.power import ALL, PowerNet
 from tests.nets.writes import WriteNet
-from tests.side_by_side import INTERRUPTED, hear_interrupts
 
 LINE_EVERY = 50
 RULES = {"interleavings": invariants.RULES, "writes": file_judge.RULES, "power": file_judge.RULES}
@@ -54,8 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.nets", description=__doc__)
     parser.add_argument("net", choices=list(RULES))
     parser.add_argument("--all", action="store_true", help="every pair (20 minutes and more), or every operation")
-    parser.add_argument("--pairs", type=int, default=50, help="so many, drawn by the seed (default 50)")
-    parser.add_argument("--operations", type=int, default=10, help="with power: so many of them (default 10)")
+    parser.add_argument("--pairs", type=positive, default=50, help="so many, drawn by the seed (default 50)")
+    parser.add_argument("--operations", type=positive, default=10, help="with power: so many of them (default 10)")
     parser.add_argument("--seed", type=int, help="where chance comes from (default: the number of commits)")
     parser.add_argument("--first", action="append", type=_one_of(ALL), help="only pairs with this one held, or cut")
     parser.add_argument(
@@ -63,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--ablate", action="store_true", help="take each safeguard away and show what notices")
     parser.add_argument("--safeguard", action="append", help="with --ablate: only this one")
-    parser.add_argument("--processes", type=int, help="how many at once (default: one per core)")
+    parser.add_argument("--processes", type=positive, help="how many at once (default: one per core)")
     return parser
 
 

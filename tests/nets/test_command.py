@@ -6,15 +6,18 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.chaos import __main__ as chaos
+from tests.commands import INTERRUPTED
 from tests.nets import __main__ as nets
 from tests.nets.many import Told
 from tests.nets.operations import OPERATIONS
 from tests.nursery.nursery import ROOT
-from tests.side_by_side import INTERRUPTED
+from tests.simulation import __main__ as simulation
 
 
 @pytest.mark.parametrize("option", ["--first", "--second"])
@@ -26,6 +29,34 @@ def test_operations_are_told_once_the_most_alike_first(option: str, capsys: pyte
     assert said[:2] == ['no operation is called "cancel what wait"; there are:', '  "cancel what waits"']
     assert {f'  "{name}"' for name in OPERATIONS} <= set(said)
     assert len(said) == len(set(said))
+
+
+@pytest.mark.parametrize(
+    ("main", "arguments"),
+    [
+        (nets.main, ["interleavings", "--pairs", "0"]),
+        (nets.main, ["writes", "--pairs", "-3"]),
+        (nets.main, ["power", "--operations", "0"]),
+        (nets.main, ["interleavings", "--first", ""]),
+        (simulation.main, ["--seeds", "0"]),
+        (simulation.main, ["--seeds", "-3"]),
+        (chaos.main, ["--fault", ""]),
+    ],
+)
+def test_a_run_of_nothing_is_a_mistake_and_not_a_success(
+    main: Callable[[list[str]], int], arguments: list[str]
+) -> None:
+    try:
+        code: object = main(arguments)
+    except SystemExit as ended:
+        code = ended.code
+    assert code == 2
+
+
+def test_there_must_be_a_folder_for_what_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        simulation.main(["--seed", "1", "--save", str(tmp_path / "none" / "story")])
+    assert "there is no folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("net", ["interleavings", "writes", "power"])

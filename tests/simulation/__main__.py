@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import tests.early  # noqa: F401
+
+# isort: split
+
 import argparse
 import sys
 import time
@@ -14,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from tests.commands import INTERRUPTED, hear_interrupts, positive
 from tests.simulation.ablations import SAFEGUARDS
 from tests.simulation.features import FEATURES, NEVER, PAIRS, Pair
 from tests.simulation.many import Case, run_many
@@ -27,8 +32,12 @@ TABLE_WIDTH = 160
 out = Console(highlight=False, soft_wrap=True)
 
 
-def main() -> int:
-    options = _parser().parse_args()
+def main(arguments: list[str] | None = None) -> int:
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.save is not None and not options.save.parent.is_dir():
+        parser.error(f"--save: there is no folder {options.save.parent}")
+    hear_interrupts()
     try:
         if options.ablate:
             return ablate(options.safeguard or list(SAFEGUARDS), options.processes)
@@ -36,19 +45,19 @@ def main() -> int:
             return replay(options.seed, options.loud, options.save)
         return simulate(options.first, options.seeds, options.processes, options.keep_going, options.features)
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=200, help="how many (default 200)")
+    parser.add_argument("--seeds", type=positive, default=200, help="how many (default 200)")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed (default 0)")
     parser.add_argument("--seed", type=int, help="run this one alone and tell all about it")
     parser.add_argument("--loud", action="store_true", help="with --seed: show what the workers log")
     parser.add_argument("--save", type=Path, help="with --seed: write the history to this file")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first seed that fails")
     parser.add_argument("--features", action="store_true", help="show which features came together; all must have")
-    parser.add_argument("--processes", type=int, help="how many at once (default: one per core)")
+    parser.add_argument("--processes", type=positive, help="how many at once (default: one per core)")
     parser.add_argument("--ablate", action="store_true", help="take each safeguard away and find a seed that notices")
     parser.add_argument("--safeguard", action="append", choices=list(SAFEGUARDS), help="with --ablate: only this one")
     return parser
@@ -75,7 +84,8 @@ def simulate(first: int, count: int, processes: int | None, keep_going: bool, fe
     happened: Counter[str] = Counter()
     pairs: Counter[Pair] = Counter()
     failed: list[Outcome] = []
-    for outcome in _with_bar(run_many(map(Case, range(first, first + count)), processes), count, "seeds"):
+    outcomes = _with_bar(run_many(map(Case, range(first, first + count)), processes), count, "seeds")
+    for outcome in _until_interrupted(outcomes, count):
         done, jobs, virtual = done + 1, jobs + outcome.jobs, virtual + outcome.virtual_seconds
         happened.update(outcome.happened)
         pairs.update(outcome.pairs)
@@ -104,6 +114,17 @@ def simulate(first: int, count: int, processes: int | None, keep_going: bool, fe
         out.print("\n".join(wrong), markup=False)
         return 1 if failed or wrong else 0
     return 1 if failed else 0
+
+
+def _until_interrupted(outcomes: Iterator[Outcome], count: int) -> Iterator[Outcome]:
+    done = 0
+    try:
+        for outcome in outcomes:
+            yield outcome
+            done += 1
+    except KeyboardInterrupt:
+        out.print(f"interrupted: {done} of {count} seeds")
+        raise
 
 
 def ablate(names: list[str], processes: int | None) -> int:

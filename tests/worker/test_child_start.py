@@ -7,6 +7,8 @@ import itertools
 import logging
 import os
 import signal
+import socket
+import subprocess
 import sys
 import textwrap
 import threading
@@ -200,6 +202,31 @@ def test_a_leaving_child_that_hangs_is_killed(
         await until(lambda: not Path(f"/proc/{pid}").exists(), "it is gone, although a thread of it still ran")
 
     beside_worker(process_app, story, process_slots=1, max_jobs=1)
+
+
+AT_IMPORT = """
+import signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "penstock.worker.child":
+            print("interrupted", flush=True)
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+def test_ctrl_c_while_a_child_imports_what_it_needs_is_left_to_the_worker() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.close()  # The worker is gone: it ends when it has begun.
+        code = AT_IMPORT + spawned.CODE
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", code, str(theirs.fileno()), str(os.getpid()), spawned.OURS],
+            pass_fds=[theirs.fileno()], capture_output=True, text=True, timeout=60, check=False,
+            start_new_session=True,  # It kills its group at the end.
+        )  # fmt: skip
+    assert done.stdout == "interrupted\n"
+    assert "KeyboardInterrupt" not in done.stderr
 
 
 @pytest.mark.long

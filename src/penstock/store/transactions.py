@@ -1,7 +1,31 @@
-"""What is wrong with a transaction of the caller's, in words that are the same on every engine."""
+"""A transaction of the caller's: who is in one, and what is wrong with it, in the same words on every engine."""
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from typing import Protocol
+
+
+class Block(Protocol):
+    """A transaction() block of the caller's, which may have ended in another thread than it began in."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def is_open(self) -> bool: ...
+
+
+inside: ContextVar[Block | None] = ContextVar("penstock_transaction", default=None)
+"""The block that the caller is in: what waits for its end outside of it would wait for itself."""
+
+
+def is_inside(path: str) -> bool:
+    block = inside.get()
+    return block is not None and block.is_open and block.path == path
+
+
+CLOSED_INSIDE = "close() inside transaction() would wait for itself: close the store after the block"
 ENDED = "this transaction has ended; open another with app.transaction()"
 ENDED_INSIDE = (
     "this transaction was ended inside of its block, by a COMMIT or a ROLLBACK: what was done in it before is stored "

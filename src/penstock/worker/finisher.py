@@ -104,6 +104,11 @@ class Finisher:
         """Outcomes that are not stored yet."""
         return len(self._completed) + len(self._unfinished) + len(self._settling)
 
+    @property
+    def unstored(self) -> int:
+        """With those that are on their way."""
+        return self.waiting + _jobs_in(self._sent)
+
     def starts(self) -> list[tuple[int, int]]:
         """Tokens whose outcome is not stored yet, and when they began. From any thread, while the loop is blocked: then
         what is on its way stays there.

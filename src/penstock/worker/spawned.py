@@ -29,7 +29,11 @@ from penstock.worker.outcomes import ChildError
 from penstock.worker.run import FinishedIn, Run, Unit
 
 # The folder of the working directory is not on the path yet (-P): a queue.py of the user is not the one we need.
-CODE = "import sys; sys.path.append(sys.argv[3]); from penstock.worker.child import main; main()"
+# Ctrl-C, which a terminal sends to all, is left to the worker from the first line on.
+CODE = (
+    "import signal, sys; signal.signal(signal.SIGINT, lambda *_: None); "
+    "sys.path.append(sys.argv[3]); from penstock.worker.child import main; main()"
+)
 OURS = str(Path(__file__).parents[2])
 MARK = "CHILD_OF_PENSTOCK"
 """In the environment of a child, and so of all that it starts. (PENSTOCK_… are settings.)"""

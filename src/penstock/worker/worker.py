@@ -468,4 +468,4 @@ class Worker:
         try:
             await asyncio.wait_for(finisher.flush(), FLUSH_SECONDS)
         except TimeoutError:
-            log.error("%d outcomes could not be stored before stopping; those jobs will run again", finisher.waiting)
+            log.error("%d outcomes could not be stored before stopping; those jobs will run again", finisher.unstored)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from penstock.domain.clock import Clock
-from penstock.domain.errors import StoreError
+from penstock.domain.errors import StoreError, UsageError
 from penstock.domain.gates import Limit
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
@@ -52,6 +52,7 @@ from penstock.store.postgres.transaction import TransactionBlock, atransaction
 from penstock.store.postgres.wake import wake
 from penstock.store.postgres.wiring import Wiring
 from penstock.store.postgres.workflows import carry_out
+from penstock.store.transactions import CLOSED_INSIDE, is_inside
 
 BRIEF_SECONDS = 10.0
 """For what a worker cannot wait for long: a silent server must be left before the worker counts as lost."""
@@ -411,6 +412,8 @@ class PostgresStore:
     def close(self) -> None:
         if self._wiring.closed:
             return
+        if is_inside(self._address.shown):
+            raise UsageError(CLOSED_INSIDE)
         if self._wiring.pid == os.getpid():
             self._notifier.close()
         self._wiring.closed = True

@@ -22,7 +22,7 @@ from penstock.store.postgres.link import Link, Role
 from penstock.store.postgres.placeholders import convert
 from penstock.store.postgres.plain import Loan, PlainSide
 from penstock.store.postgres.watch import WATCH
-from penstock.store.transactions import ENDED, ENDED_INSIDE, FAILED_INSIDE
+from penstock.store.transactions import ENDED, ENDED_INSIDE, FAILED_INSIDE, inside
 
 
 class PostgresTransaction:
@@ -79,6 +79,15 @@ class TransactionBlock:
         self._loan = Loan(Role.CALLER)
         self._guard = _guard(side, self._loan)
         self._handed_out: PostgresTransaction | None = None
+        self._outer = inside.get()
+
+    @property
+    def path(self) -> str:
+        return self._address
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._loan.place)
 
     def __enter__(self) -> PostgresTransaction:
         try:
@@ -102,11 +111,13 @@ class TransactionBlock:
             raise translate(error, self._address) from None
         WATCH.end(link)
         self._handed_out = PostgresTransaction(link)
+        inside.set(self)
         return self._handed_out
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
+        inside.set(self._outer)
         return whole(self._end, self._give_up, kind, error, trace)
 
     def _give_up(self, *_: object) -> None:
@@ -152,7 +163,8 @@ async def atransaction(side: PlainSide, address: str) -> AsyncIterator[PostgresT
     # A thread of its own: if those who wait for a connection filled a shared pool, nobody could commit.
     thread = ThreadPoolExecutor(1, "penstock-transaction")
     stack = ExitStack()
-    beginning = loop.run_in_executor(thread, stack.enter_context, TransactionBlock(side, address))
+    block = TransactionBlock(side, address)
+    beginning = loop.run_in_executor(thread, stack.enter_context, block)
     try:
         handed_out = await asyncio.shield(beginning)
     except asyncio.CancelledError as cancelled:
@@ -164,6 +176,8 @@ async def atransaction(side: PlainSide, address: str) -> AsyncIterator[PostgresT
     except BaseException:
         thread.shutdown(wait=False)
         raise
+    outer = inside.get()
+    inside.set(block)
     try:
         yield handed_out
     except BaseException as error:
@@ -172,6 +186,7 @@ async def atransaction(side: PlainSide, address: str) -> AsyncIterator[PostgresT
     else:
         await asyncio.shield(loop.run_in_executor(thread, stack.close))
     finally:
+        inside.set(outer)
         thread.shutdown(wait=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -14,6 +15,8 @@ from penstock.store.sqlite.enqueue import enqueue_jobs
 from penstock.store.sqlite.gates import release_completed, release_ended
 from penstock.store.sqlite.tx import Tx, as_json
 from penstock.store.sqlite.workflows import carry_out
+
+log = logging.getLogger("penstock.store")
 
 
 def finish_jobs(tx: Tx, finish: FinishJobs) -> list[int]:
@@ -65,7 +68,11 @@ def _complete(tx: Tx, keep: bool | int, run: list[Completed], history: History) 
     }
     if details and stored:
         tx.change("save_results", details=as_json(details))
-    lost = _lost(tx, [success.token for success in run]) if stored < len(run) else []
+    lost = []
+    if stored < len(run):
+        tokens = [success.token for success in run]
+        lost = _lost(tx, tokens)
+        _tell_ended(tx, tokens)
     tx.change("delete_completed_leases", done=done)
     release_completed(tx, done)
     return lost
@@ -84,10 +91,18 @@ def end_attempts(tx: Tx, endings: Sequence[Ending], history: History) -> None:
             "schedule_returned_jobs", rows=rows, now=tx.now
         ):
             tx.wake = True
-    tx.change("end_jobs", rows=rows, now=tx.now, cancelled=StateCode.CANCELLED)
+    if tx.change("end_jobs", rows=rows, now=tx.now, cancelled=StateCode.CANCELLED) < sum(end.final for end in endings):
+        _tell_ended(tx, [end.token for end in endings])
     tx.change("explain_ended_jobs", rows=rows)
     tx.change("delete_leases", rows=rows)
     release_ended(tx, rows, endings)
+
+
+def _tell_ended(tx: Tx, tokens: list[int]) -> None:
+    """Those that a hand in the tables has given an end before: it stays, and stops nobody else's."""
+    ended = tx.array("ended_before", tokens=as_json(tokens), now=tx.now)
+    if ended:
+        log.error("jobs had an end before their attempts ended, which stays as it is: %s", ", ".join(ended))
 
 
 def remove_jobs(tx: Tx, seqs: str) -> int:

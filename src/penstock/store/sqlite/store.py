@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from penstock.domain.clock import Clock, SystemClock
-from penstock.domain.errors import StoreClosed, StoreMissing
+from penstock.domain.errors import StoreClosed, StoreMissing, UsageError
 from penstock.domain.gates import Limit
 from penstock.domain.job import Job, Transition
 from penstock.domain.options import Options
@@ -45,6 +45,7 @@ from penstock.store.sqlite.transaction import TransactionBlock, accept, atransac
 from penstock.store.sqlite.tx import Tx, as_json
 from penstock.store.sqlite.workflows import carry_out, look
 from penstock.store.sqlite.writer import Operation, WriteCall, Writer
+from penstock.store.transactions import CLOSED_INSIDE, is_inside
 
 T = TypeVar("T")
 
@@ -124,6 +125,8 @@ class SqliteStore:
             )
 
     def close(self) -> None:
+        if is_inside(self.path):
+            raise UsageError(CLOSED_INSIDE)
         with self._opening:
             self._closed = True
             if self._open is None:

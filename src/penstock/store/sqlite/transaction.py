@@ -20,8 +20,7 @@ from penstock.store.interrupts import give, take, whole
 from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.file import OpenFile
 from penstock.store.sqlite.tx import Tx
-from penstock.store.sqlite.writer import Block, inside, is_inside
-from penstock.store.transactions import ENDED, ENDED_INSIDE
+from penstock.store.transactions import ENDED, ENDED_INSIDE, Block, inside, is_inside
 
 ENDING_SECONDS = 0.2
 

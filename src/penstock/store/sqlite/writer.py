@@ -10,7 +10,6 @@ import queue
 import threading
 from _thread import start_new_thread
 from collections.abc import Callable, Generator
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import apsw
@@ -20,6 +19,7 @@ from penstock.store.interrupts import give, take, whole
 from penstock.store.sqlite.errors import translate
 from penstock.store.sqlite.switching import begin_quick_switching, end_quick_switching
 from penstock.store.sqlite.tx import Tx
+from penstock.store.transactions import is_inside
 
 if TYPE_CHECKING:
     import asyncio
@@ -28,22 +28,6 @@ T = TypeVar("T")
 Operation = Callable[[Tx], T]
 
 GROUP_MAX = 500
-
-
-class Block(Protocol):
-    """A transaction() block of the caller's, which may have ended in another thread than it began in."""
-
-    path: str
-    is_open: bool
-
-
-# The block that the caller is in: a write to its file outside of it would wait for the caller itself.
-inside: ContextVar[Block | None] = ContextVar("penstock_transaction", default=None)
-
-
-def is_inside(path: str) -> bool:
-    block = inside.get()
-    return block is not None and block.is_open and block.path == path
 
 
 class Ticket(Generic[T]):

@@ -17,3 +17,4 @@ SELECT
 FROM json_each(:done) AS done
 JOIN penstock_lease AS lease ON lease.token = CAST(done.key AS INTEGER)
 WHERE lease.cancel OR NOT :remove
+ON CONFLICT (seq) DO NOTHING

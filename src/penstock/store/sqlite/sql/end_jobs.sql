@@ -17,3 +17,4 @@ SELECT
 FROM json_each(:rows) AS row
 JOIN penstock_lease AS lease ON lease.token = row.value ->> 0
 WHERE ((row.value ->> 1) AND NOT (row.value ->> 12)) OR lease.cancel
+ON CONFLICT (seq) DO NOTHING

@@ -2,3 +2,5 @@ INSERT INTO penstock_outcome (seq, state, attempt, finished_at, reason, decided_
 SELECT job.seq, :dead, job.attempt, :now, :reason, 'routing'
 FROM json_each(:seqs) AS failed
 JOIN penstock_job AS job ON job.seq = failed.value
+WHERE true
+ON CONFLICT (seq) DO NOTHING
