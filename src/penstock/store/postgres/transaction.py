@@ -8,6 +8,7 @@ from _thread import start_new_thread
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -70,6 +71,18 @@ def _guard(side: PlainSide, loan: Loan) -> Iterator[None]:
             start_new_thread(side.drop, (loan,))
 
 
+@dataclass(frozen=True)
+class _Mark:
+    """Of a block, which may be forgotten while its mark is there."""
+
+    path: str
+    loan: Loan
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.loan.place)
+
+
 class TransactionBlock:
     """`with app.transaction() as tx`."""
 
@@ -80,14 +93,7 @@ class TransactionBlock:
         self._guard = _guard(side, self._loan)
         self._handed_out: PostgresTransaction | None = None
         self._outer = inside.get()
-
-    @property
-    def path(self) -> str:
-        return self._address
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self._loan.place)
+        self.mark = _Mark(address, self._loan)
 
     def __enter__(self) -> PostgresTransaction:
         try:
@@ -111,7 +117,7 @@ class TransactionBlock:
             raise translate(error, self._address) from None
         WATCH.end(link)
         self._handed_out = PostgresTransaction(link)
-        inside.set(self)
+        inside.set(self.mark)
         return self._handed_out
 
     def __exit__(
@@ -177,7 +183,7 @@ async def atransaction(side: PlainSide, address: str) -> AsyncIterator[PostgresT
         thread.shutdown(wait=False)
         raise
     outer = inside.get()
-    inside.set(block)
+    inside.set(block.mark)
     try:
         yield handed_out
     except BaseException as error:
