@@ -78,8 +78,9 @@ RAISED_BY_UPDATE = (
     ),
     ("raise_jobs", "RETURNING locked.higher AS lane", "RETURNING waiting.lane"),
     ("raise_jobs", "FROM moved\n)", "FROM moved WHERE false\n)"),
+    ("aged_jobs", "AND (waiting.expires_at IS NULL OR waiting.expires_at > moment.us)", ""),
 )
-"""Rows of waiting are updated: whoever has chosen one locks it where it is now, and cannot see it there."""
+"""Rows of waiting are updated, overdue ones too: whoever has chosen one locks it where it is now, and cannot see it."""
 ENDS_WHAT_WAS_CHOSEN = (
     ("expire_jobs", "SELECT ctid AS at FROM penstock.waiting", "SELECT ctid AS at, id FROM penstock.waiting"),
     ("expire_jobs", "SELECT id FROM unlined UNION ALL", "SELECT id FROM overdue UNION ALL"),

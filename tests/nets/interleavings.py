@@ -27,6 +27,8 @@ from tests.postgres.binaries import Version
 from tests.postgres.server import Server
 
 SETTINGS = {"deadlock_timeout": "20ms", "autovacuum_naptime": "5s"}
+LANES_MAX = 300
+"""They are only ever added, and whoever claims goes through all."""
 DEADLOCK = b"ERROR:  deadlock detected"
 NO_SSL = {"sslmode": "disable", "gssencmode": "disable", "notify": "off"}
 
@@ -56,10 +58,14 @@ class Net:
     """A server, a store with the stage in it, and two who act on it through connections of their own."""
 
     def __init__(self, version: Version = 18) -> None:
-        self.server = Server(version, settings=SETTINGS)
+        self._version = version
+        self._paths: dict[str, Path] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self.server = Server(self._version, settings=SETTINGS)
         self.clock = FakeClock()
         self.ids: set[str] = set()
-        self._paths: dict[str, Path] = {}
         self._stored: Seen | None = None
         self._worked_off: set[str] = set()
         self._log_read = 0
@@ -103,6 +109,14 @@ class Net:
         self.judge.close()
         self.connection.close()
         self.server.close()
+        del self.connection
+
+    def renew(self) -> None:
+        """Another server and store, if this one is worn: what is known of the operations is so there too."""
+        [(lanes,)] = self.connection.execute("SELECT count(*) FROM penstock.lane").fetchall()
+        if lanes > LANES_MAX:
+            self.close()
+            self._begin()
 
     # Where to hold
 
@@ -113,6 +127,7 @@ class Net:
         self.ids.clear()
 
     def holds(self, first: str, second: str) -> list[Hold]:
+        self.renew()
         return self.path(first).holds(self.path(second))
 
     def path(self, name: str) -> Path:
