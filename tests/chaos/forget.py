@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
@@ -21,11 +22,19 @@ from tests.checker.events import (
     TokensAsked,
     WorkflowAsked,
 )
+from tests.checker.truth import Truth
 
 
 def forget(events: Iterable[Event], ids: Collection[str]) -> list[Event]:
     """The same events in their order, without a word of these jobs."""
     return list(_without(list(events), frozenset(ids)))
+
+
+def forget_stored(truth: Truth, ids: Collection[str]) -> Truth:
+    """The same store without these jobs."""
+    counts = Counter(truth.counts)
+    counts.subtract(job.state for job in truth.jobs if job.id in ids)
+    return replace(truth, jobs=tuple(job for job in truth.jobs if job.id not in ids), counts=dict(counts))
 
 
 def _without(events: list[Event], ids: frozenset[str]) -> Iterator[Event]:

@@ -9,9 +9,9 @@ from penstock.store.params import CheckStore
 from tests.chaos.actors import Broken
 from tests.chaos.figures import Figures, superseded
 from tests.chaos.flows import check_flows
-from tests.chaos.forget import forget
+from tests.chaos.forget import forget, forget_stored
 from tests.chaos.stage import Stage
-from tests.chaos.taken_back import Gap, check_refused, taken_back
+from tests.chaos.taken_back import Gap, check_refused, fired_again, taken_back
 from tests.chaos.truth import Truth, check_plans, lost, read_truth
 from tests.checker import truth as checker_truth
 from tests.checker.check import must_hold
@@ -34,11 +34,11 @@ def settle(
     events = read_folder(stage.folder)
     if gap is not None:
         check_refused(events, gap)
-        removed = _gone(stage, taken_back(events, truth, gap), truth)
+        removed = {*_gone(stage, taken_back(events, truth, gap), truth), *fired_again(events, gap)}
     for id in removed:
         stage.plans.pop(id, None)
     known = checker_truth.read_truth(stage.store, [row for row in truth.effects if row[0] not in removed])
-    events = forget(events, removed)
+    known, events = forget_stored(known, removed), forget(events, removed)
     stage.figures = _figures(stage, truth, events, known)
     must_hold(events, known, bounds=stage.bounds, rules=rules, seed=stage.seed, replay=stage.replay)
     check_plans(truth, stage.plans)

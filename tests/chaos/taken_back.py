@@ -56,6 +56,18 @@ def taken_back(events: Sequence[Event], truth: Truth, gap: Gap) -> Collection[st
     return gone
 
 
+def fired_again(events: Sequence[Event], gap: Gap) -> set[str]:
+    """Jobs of ticks that were taken in the gap and once more after it, with the same id, since nobody knew of that.
+
+    Nothing is promised of what became of them in between.
+    """
+    times: dict[str, list[Operation]] = {}
+    for operation in History(events).of("schedule"):
+        for id in _made(operation):
+            times.setdefault(id, []).append(operation)
+    return {id for id, taken in times.items() if len(taken) > 1 and all(map(gap.may_undo, taken[:-1]))}
+
+
 def _made(operation: Operation) -> Iterator[str]:
     asked = operation.asked
     if isinstance(asked, EnqueueAsked):

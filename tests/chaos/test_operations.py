@@ -13,11 +13,13 @@ import pytest
 from penstock.domain.job import Job, State
 from penstock.store.params import Finding
 from tests.chaos.actors import Broken, until
+from tests.chaos.forget import forget_stored
 from tests.chaos.places import SqlitePlace, prepare
 from tests.chaos.small_disk import SmallDisk
-from tests.chaos.taken_back import Gap, check_refused, taken_back
+from tests.chaos.taken_back import Gap, check_refused, fired_again, taken_back
 from tests.chaos.truth import Truth
 from tests.chaos.watch import Watch
+from tests.checker import truth as checker_truth
 from tests.checker.events import (
     ClaimTold,
     EnqueueAsked,
@@ -27,8 +29,12 @@ from tests.checker.events import (
     JobAsked,
     JobClaimed,
     LostTold,
+    ScheduleAsked,
+    ScheduleChanged,
+    ScheduleTold,
     Success,
 )
+from tests.checker.truth import TrueJob
 from tests.nursery.nursery import ROOT, path
 from tests.postgres.processes import wait_until
 from tests.postgres.server import Server
@@ -98,6 +104,29 @@ def holding(*ids: str) -> Truth:
 def test_what_was_acknowledged_in_the_gap_may_be_gone(begun: int, ended: int) -> None:
     assert taken_back(enqueued(begun, ended), holding(), GAP) == {"a"}
     assert taken_back(enqueued(begun, ended), holding("a"), GAP) == set()
+
+
+def fired(call: int, begun: int, ended: int) -> list[Event]:
+    changes = (ScheduleChanged("steady", (JobAsked(id="a"),)),)
+    asked = ScheduleAsked(at=begun, process="w", op="schedule", phase="invoke", call=call, changes=changes)
+    return [asked, ScheduleTold(at=ended, process="w", op="schedule", phase="ok", call=call, stored=("steady",))]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [((250, 260), (450, 460), {"a"}), ((50, 60), (450, 460), set()), ((250, 260), None, set())],
+)
+def test_a_tick_that_was_taken_back_may_be_taken_once_more(
+    first: tuple[int, int], second: tuple[int, int] | None, found: set[str]
+) -> None:
+    assert fired_again(fired(1, *first) + (fired(2, *second) if second else []), GAP) == found
+
+
+def test_a_job_of_which_nothing_is_promised_is_forgotten_in_the_store_too() -> None:
+    states = {"a": "dead", "b": "completed"}
+    jobs = tuple(TrueJob(id=id, type="tick", state=state, attempt=1) for id, state in states.items())
+    left = forget_stored(checker_truth.Truth(jobs=jobs, counts={"dead": 1, "completed": 1}), {"a"})
+    assert (left.jobs, left.counts) == (jobs[1:], {"dead": 0, "completed": 1})
 
 
 @pytest.mark.parametrize(("begun", "ended"), [(50, 99), (401, 500)])

@@ -72,7 +72,8 @@ def _complete(tx: Tx, keep: bool | int, run: list[Completed], history: History) 
     if stored < len(run):
         tokens = [success.token for success in run]
         lost = _lost(tx, tokens)
-        _tell_ended(tx, tokens)
+        if not remove:
+            _tell_ended(tx, tokens)
     tx.change("delete_completed_leases", done=done)
     release_completed(tx, done)
     return lost
@@ -91,7 +92,8 @@ def end_attempts(tx: Tx, endings: Sequence[Ending], history: History) -> None:
             "schedule_returned_jobs", rows=rows, now=tx.now
         ):
             tx.wake = True
-    if tx.change("end_jobs", rows=rows, now=tx.now, cancelled=StateCode.CANCELLED) < sum(end.final for end in endings):
+    ended = tx.change("end_jobs", rows=rows, now=tx.now, cancelled=StateCode.CANCELLED)
+    if ended < sum(end.final and not end.remove for end in endings):
         _tell_ended(tx, [end.token for end in endings])
     tx.change("explain_ended_jobs", rows=rows)
     tx.change("delete_leases", rows=rows)
