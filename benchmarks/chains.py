@@ -15,8 +15,8 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from penstock import App, Context
-from penstock.cli.loop import event_loop
-from penstock.store.params import ListJobs
+from penstock.program.loop import event_loop
+from penstock.store.contract import ListJobs
 
 SCHEDULES, EVERY_SECONDS, WATCHED_SECONDS = 1_000, 10, 40
 DUE, AHEAD_SECONDS, MOMENTS = 100_000, 15, 100

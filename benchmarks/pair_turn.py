@@ -16,7 +16,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from penstock import App
-from penstock.cli.loop import new_event_loop
+
+try:
+    from uvloop import new_event_loop  # As `penstock worker` does.
+except ImportError:
+    from asyncio import new_event_loop
 
 URL, SERVER, JOBS, PARTS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4].split(",")
 SINGLE, BULK, PICKUPS, PAUSE_SECONDS = 1_500, 40_000, 100, 0.02

@@ -21,10 +21,10 @@ from typing import NoReturn
 from postgres_cells import claims, drains, workers
 from postgres_cells.bed import Run, progress, report
 
-from penstock.cli.bench.place import bench_store
-from penstock.cli.loop import loop_name
+from penstock.bench.fresh_store import bench_store
 from penstock.domain.errors import PenstockError
-from penstock.store.open import SqliteAddress, parse_address
+from penstock.engines import SqliteAddress, parse_address
+from penstock.program.loop import loop_name
 
 CELLS: dict[str, Callable[[Run], None]] = {
     cell.__name__: cell

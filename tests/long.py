@@ -88,8 +88,8 @@ def turn() -> int:
 
 @cache
 def commits() -> int:
-    """How many there are: new seeds with each of them. PENSTOCK_COMMITS repeats what another checkout has run."""
-    told = os.environ.get("PENSTOCK_COMMITS")
+    """How many there are: new seeds with each of them. TESTED_COMMITS repeats what another checkout has run."""
+    told = os.environ.get("TESTED_COMMITS")
     if told is not None:
         return int(told)
     asked = ["git", "rev-list", "--count", "HEAD"]

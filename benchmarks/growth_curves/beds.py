@@ -14,8 +14,8 @@ import psycopg
 
 from benchmarks.growth_curves.jobs import Calls
 from benchmarks.postgres_cells.bed import DAY_US, FILL_ROWS, Bed, progress
-from penstock.cli.bench.jobs import ARGUMENTS, PAYLOAD, BenchApp
-from penstock.cli.bench.place import Place, bench_store
+from penstock.bench.fresh_store import FreshStore, bench_store
+from penstock.bench.jobs import ARGUMENTS, PAYLOAD, BenchApp
 
 MIB = 2**20
 
@@ -93,7 +93,7 @@ class PostgresBed(Bed):
 class SqliteBed:
     """A file. Fills go past the engine, on a connection that does not sync."""
 
-    def __init__(self, place: Place, path: Path) -> None:
+    def __init__(self, place: FreshStore, path: Path) -> None:
         self.address = place.address
         self.bench = BenchApp(place.address, "default")
         self.bench.app.store.migrate()

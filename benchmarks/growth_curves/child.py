@@ -16,8 +16,8 @@ from typing import Any
 
 from benchmarks.growth_curves.jobs import AnyJob, declare
 from penstock import App
-from penstock.cli.bench.jobs import ADDRESS, ARGUMENTS
-from penstock.cli.loop import event_loop
+from penstock.bench.jobs import ADDRESS, ARGUMENTS
+from penstock.program.loop import event_loop
 
 
 class Counted:

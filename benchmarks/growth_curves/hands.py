@@ -8,9 +8,9 @@ import time
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
-from penstock.cli.bench.jobs import ARGUMENTS, BenchApp
-from penstock.cli.loop import event_loop
-from penstock.store.params import Claimed, ClaimJobs, Completed, FinishJobs, History, RegisterWorker
+from penstock.bench.jobs import ARGUMENTS, BenchApp
+from penstock.program.loop import event_loop
+from penstock.store.contract import Claimed, ClaimJobs, Completed, FinishJobs, History, RegisterWorker
 
 T = TypeVar("T")
 SLOTS = 200
@@ -28,12 +28,13 @@ class Hands:
         self._session = 0
 
     async def register(self) -> Hands:
-        self._session = await self._app.store.register_worker(
+        registered = await self._app.store.register_worker(
             RegisterWorker(
                 worker_id=f"bench-{secrets.token_hex(4)}", host="bench", pid=1, version="0", slots=SLOTS,
                 stale_after=STALE_SECONDS,
             )
         )  # fmt: skip
+        self._session = registered.session
         return self
 
     async def enqueue(self, count: int) -> None:
@@ -48,7 +49,7 @@ class Hands:
 
     async def finish(self, claimed: Claimed, history: History = "default") -> None:
         done = [Completed(job.token, claimed.claimed_at) for job in claimed.jobs]
-        if lost := await self._app.store.finish_jobs(FinishJobs(done, history=history)):
+        if lost := (await self._app.store.finish_jobs(FinishJobs(done, history=history))).lost:
             raise SystemExit(f"{len(lost)} of {len(done)} jobs were lost between claim and finish")
 
     async def claim_ms(self, limit: int) -> float:

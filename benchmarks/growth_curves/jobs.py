@@ -7,9 +7,9 @@ from itertools import cycle, islice
 from typing import Any
 
 from penstock import App, Tenant
-from penstock.cli.bench.jobs import ARGUMENTS, BenchApp
-from penstock.client import JobCall
-from penstock.jobtype import JobType
+from penstock.bench.jobs import ARGUMENTS, BenchApp
+from penstock.client.client import JobCall
+from penstock.declare.jobtype import JobType
 
 NOOP = "penstock.bench.noop"
 AnyJob = JobType[Any, Any, Any, Any]

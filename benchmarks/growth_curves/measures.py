@@ -14,7 +14,7 @@ from benchmarks.growth_curves.ground import Ground
 from benchmarks.growth_curves.hands import claim_figures
 from benchmarks.growth_curves.processes import CHILD, drained_per_s, heard, started, told
 from benchmarks.growth_curves.sizes import Size
-from penstock.cli.bench.workers import begin
+from penstock.bench.workers import begin
 
 Figures = Mapping[str, float]
 Note = Callable[[int, int, Figures], None]

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.marks import Marks, together
-from penstock.cli.bench.jobs import ADDRESS
-from penstock.cli.bench.workers import Child, begin
+from penstock.bench.jobs import ADDRESS
+from penstock.bench.workers import Child, begin
 
 ROOT = Path(__file__).resolve().parents[2]
 CHILD = "benchmarks.growth_curves.child"

@@ -20,7 +20,7 @@ from benchmarks.growth_curves.results import Results
 from benchmarks.peer_bench import machine
 from benchmarks.peer_bench.environments import ROOT
 from benchmarks.peer_bench.servers import NoPlace
-from penstock.cli.loop import loop_name
+from penstock.program.loop import loop_name
 
 TRIAL = "Only a trial with few jobs: these figures mean nothing."
 BROKEN_OFF = "The run was broken off: these are the figures so far."

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.peer_bench.servers import Servers
-from penstock.cli.bench.raw_postgres import RawPostgres
-from penstock.store.postgres.address import parse
+from penstock.bench.raw_postgres import RawPostgres
+from penstock.store.postgres.connection.address import parse
 
 LOOP = 2_000_000
 BATCH = 100

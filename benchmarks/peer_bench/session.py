@@ -24,7 +24,7 @@ from benchmarks.peer_bench.plan import Group, Step, one_round
 from benchmarks.peer_bench.results import COLUMNS, PLAIN, Results, Run
 from benchmarks.peer_bench.servers import NoPlace, Servers, real_disk, redis_program
 from benchmarks.peer_bench.stage import Failed, Stage
-from penstock.cli.output import console
+from penstock.cli.output.tables import console
 
 CALIBRATION_JOBS = 20_000
 NO_REDIS = "redis-server is not installed: apt install redis-server, brew install redis or the like, and run again"

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import errors, sql
 
-from penstock.cli.bench.jobs import ARGUMENTS, PAYLOAD, BenchApp
-from penstock.cli.bench.place import Place, bench_store
-from penstock.cli.bench.raw_postgres import RawPostgres
-from penstock.cli.bench.workers import children, drain_seconds
-from penstock.store.params import History
-from penstock.store.postgres.address import parse
+from penstock.bench.fresh_store import FreshStore, bench_store
+from penstock.bench.jobs import ARGUMENTS, PAYLOAD, BenchApp
+from penstock.bench.raw_postgres import RawPostgres
+from penstock.bench.workers import children, drain_seconds
+from penstock.store.contract import History
+from penstock.store.postgres.connection.address import parse
 
 FILL_ROWS = 500_000
 DAY_US = 86_400_000_000
@@ -59,7 +59,7 @@ class Run:
 class Bed:
     """A fresh schema. `db` is a connection of the benchmark's own that commits each statement."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: FreshStore) -> None:
         self.place = place
         self.address = place.address
         self.parsed = parse(place.address)

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from penstock import App
-from penstock.cli.bench.jobs import ADDRESS, ARGUMENTS, BenchApp
-from penstock.cli.bench.raw_postgres import RawPostgres
-from penstock.cli.bench.workers import Child
-from penstock.cli.loop import event_loop
-from penstock.store.postgres.address import parse
+from penstock.bench.jobs import ADDRESS, ARGUMENTS, BenchApp
+from penstock.bench.raw_postgres import RawPostgres
+from penstock.bench.workers import Child
+from penstock.program.loop import event_loop
+from penstock.store.postgres.connection.address import parse
 from postgres_cells.jobs import one_in_ten_fails
 from postgres_cells.statements import Statements
 

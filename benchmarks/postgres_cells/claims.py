@@ -12,7 +12,7 @@ import psycopg
 from growth_curves.hands import Hands, in_loop
 
 from penstock.domain.errors import StoreError
-from penstock.store.params import Claimed, History
+from penstock.store.contract import Claimed, History
 from postgres_cells.bed import Bed, Run, median, new_bed, ratio, report, spread
 from postgres_cells.statements import Statements
 

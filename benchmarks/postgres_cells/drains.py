@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from penstock.cli.bench.raw_postgres import RawPostgres
-from penstock.cli.bench.workers import drain_seconds
-from penstock.store.params import History, PruneJobs
+from penstock.bench.raw_postgres import RawPostgres
+from penstock.bench.workers import drain_seconds
+from penstock.store.contract import History, PruneJobs
 from postgres_cells.bed import Bed, Run, median, new_bed, progress, ratio, report
 from postgres_cells.child import started
 
@@ -124,7 +124,7 @@ class Pruner:
 
     def _prune(self) -> int:
         page = PruneJobs(completed_after=DAY_SECONDS, cancelled_after=DAY_SECONDS, limit=PRUNE_PAGE)
-        return self._bed.bench.app.store.prune_jobs(page).wait()
+        return self._bed.bench.app.store.prune_jobs(page).wait().jobs
 
 
 def _compare(cell: str, found: dict[str, list[float]], what: str, against: str, **settings: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import App, Fixed
-from penstock.jobtype import JobType
+from penstock.declare.jobtype import JobType
 
 AnyJob = JobType[Any, Any, Any, Any]
 

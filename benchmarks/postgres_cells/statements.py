@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 
-from penstock.store.postgres.wire import Wire
+from penstock.store.postgres.connection.prepared import Prepared
 
 
 class Statements:
@@ -14,7 +14,7 @@ class Statements:
 
     def __init__(self) -> None:
         self.count = 0
-        self._count_calls(Wire, "ask", 1)
+        self._count_calls(Prepared, "ask", 1)
         for cursor in (psycopg.Cursor, psycopg.AsyncCursor):
             self._count_calls(cursor, "execute", 1)
         for connection in (psycopg.Connection, psycopg.AsyncConnection):

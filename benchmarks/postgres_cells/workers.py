@@ -7,8 +7,8 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from penstock.cli.bench.jobs import ARGUMENTS, PROBE_GAP_SECONDS
-from penstock.cli.bench.workers import begin, children
+from penstock.bench.jobs import ARGUMENTS, PROBE_GAP_SECONDS
+from penstock.bench.workers import begin, children
 from postgres_cells.bed import Bed, Run, new_bed, progress, ratio, report, spread
 from postgres_cells.child import ask, started
 from postgres_cells.jobs import one_in_ten_fails

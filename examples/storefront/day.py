@@ -9,7 +9,7 @@ from mall import Mall, open_mall
 from roles import analytics_refresh, app, entry_point_discovery, plan_resync, store_discovery
 
 from penstock import State
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 
 
 def work() -> None:

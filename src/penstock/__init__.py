@@ -8,8 +8,11 @@ TYPE_CHECKING = False  # Type checkers know this name; `typing` need not be impo
 
 if TYPE_CHECKING:
     from penstock.app import App
-    from penstock.client import JobCall, JobHandle
+    from penstock.client.client import JobCall, JobHandle
+    from penstock.client.schedules.schedule import Schedule
+    from penstock.client.workflow import Workflow, WorkflowHandle
     from penstock.coordinator.settings import Retention
+    from penstock.declare.jobtype import JobType
     from penstock.domain.errors import (
         AlreadyRetried,
         BatchError,
@@ -53,100 +56,30 @@ if TYPE_CHECKING:
         UsageError,
         WorkerRefused,
     )
+    from penstock.domain.failure.snooze import Snooze
     from penstock.domain.job import ErrorInfo, Job, Progress, State
     from penstock.domain.options import Concurrency, Exponential, Fixed, RateLimit, Resources, Tenant, Unique
     from penstock.domain.workflows import StepInfo, WorkflowInfo, WorkflowState
-    from penstock.jobtype import JobType
-    from penstock.schedules.schedule import Schedule
-    from penstock.worker.batches import Failed
-    from penstock.worker.context import BatchContext, Context, current
-    from penstock.worker.handler import Handler
-    from penstock.workflow import Workflow, WorkflowHandle
+    from penstock.worker.running.batches import Failed
+    from penstock.worker.running.context import BatchContext, Context, current
+    from penstock.worker.running.handler import Handler
 
 _HOME = {
     "penstock.app": ("App",),
-    "penstock.client": (
-        "JobCall",
-        "JobHandle",
-    ),
-    "penstock.domain.errors": (
-        "AlreadyRetried",
-        "BatchError",
-        "CommitUncertain",
-        "ConfigError",
-        "DoNotRetry",
-        "EnqueueUncertain",
-        "HandlerError",
-        "JobCancelled",
-        "JobExpired",
-        "JobFailed",
-        "LeaseLost",
-        "NoEligibleWorker",
-        "NotAStore",
-        "OnceUncertain",
-        "PayloadError",
-        "PayloadTooLarge",
-        "PenstockError",
-        "ProcessDied",
-        "ResultGone",
-        "ResultTimeout",
-        "Retry",
-        "StoreBusy",
-        "StoreClosed",
-        "StoreError",
-        "StoreForked",
-        "StoreFull",
-        "StoreGone",
-        "StoreMissing",
-        "StoreReadOnly",
-        "StoreRefused",
-        "StoreUnavailable",
-        "StoreVersionError",
-        "UnknownJob",
-        "UnknownQueue",
-        "UnknownSchedule",
-        "UnknownType",
-        "UnknownWorker",
-        "UnknownWorkflow",
-        "UnsafeSQLite",
-        "UsageError",
-        "WorkerRefused",
-    ),
-    "penstock.domain.job": (
-        "ErrorInfo",
-        "Job",
-        "Progress",
-        "State",
-    ),
-    "penstock.domain.options": (
-        "Concurrency",
-        "Exponential",
-        "Fixed",
-        "RateLimit",
-        "Resources",
-        "Tenant",
-        "Unique",
-    ),
-    "penstock.domain.workflows": (
-        "StepInfo",
-        "WorkflowInfo",
-        "WorkflowState",
-    ),
-    "penstock.jobtype": ("JobType",),
-    "penstock.schedules.schedule": ("Schedule",),
-    "penstock.worker.batches": ("Failed",),
-    "penstock.worker.context": (
-        "BatchContext",
-        "Context",
-        "current",
-    ),
-    "penstock.worker.handler": ("Handler",),
+    "penstock.client.client": ("JobCall", "JobHandle"),
+    "penstock.domain.failure.snooze": ("Snooze",),
+    "penstock.domain.job": ("ErrorInfo", "Job", "Progress", "State"),
+    "penstock.domain.options": ("Concurrency", "Exponential", "Fixed", "RateLimit", "Resources", "Tenant", "Unique"),
+    "penstock.domain.workflows": ("StepInfo", "WorkflowInfo", "WorkflowState"),
+    "penstock.declare.jobtype": ("JobType",),
+    "penstock.client.schedules.schedule": ("Schedule",),
+    "penstock.worker.running.batches": ("Failed",),
+    "penstock.worker.running.context": ("BatchContext", "Context", "current"),
+    "penstock.worker.running.handler": ("Handler",),
     "penstock.coordinator.settings": ("Retention",),
-    "penstock.workflow": (
-        "Workflow",
-        "WorkflowHandle",
-    ),
+    "penstock.client.workflow": ("Workflow", "WorkflowHandle"),
 }
+"""Where public names are at home. All others are errors."""
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 
@@ -155,9 +88,9 @@ if not TYPE_CHECKING:  # Type checkers see the imports above, and know every oth
     def __getattr__(name: str) -> object:
         from importlib import import_module
 
-        if name not in _MODULE:
+        if name not in __all__:
             raise AttributeError(f"module 'penstock' has no attribute {name!r}")
-        value: object = getattr(import_module(_MODULE[name]), name)
+        value: object = getattr(import_module(_MODULE.get(name, "penstock.domain.errors")), name)
         globals()[name] = value
         return value
 
@@ -206,6 +139,7 @@ __all__ = [
     "Retention",
     "Retry",
     "Schedule",
+    "Snooze",
     "State",
     "StepInfo",
     "StoreBusy",

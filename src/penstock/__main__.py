@@ -7,7 +7,7 @@ Nothing is imported on top: a Ctrl-C is heard from the first line on, also while
 def main() -> None:
     """Run the command line and exit."""
     try:
-        from penstock.cli.interrupt import leave_when_interrupted
+        from penstock.cli.running.interrupt import leave_when_interrupted
 
         leave_when_interrupted()
         from penstock.cli.main import main as command

@@ -21,7 +21,7 @@ from benchmarks.growth_curves.processes import drained_per_s
 from benchmarks.growth_curves.sizes import SIZES
 from benchmarks.marks import Marks, together
 from benchmarks.peer_bench.servers import NoPlace
-from penstock.cli.bench.jobs import PAYLOAD
+from penstock.bench.jobs import PAYLOAD
 from penstock.domain.job import State
 from tests.postgres.server import shared
 
@@ -31,7 +31,7 @@ TINY = Plan(SIZES["tiny"], rounds=1)
 @pytest.fixture(autouse=True)
 def any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests may run where the temporary folder is in memory."""
-    for module in ("benchmarks.peer_bench.servers", "penstock.cli.bench.place"):
+    for module in ("benchmarks.peer_bench.servers", "penstock.bench.fresh_store"):
         monkeypatch.setattr(f"{module}.IN_MEMORY", frozenset[str]())
     monkeypatch.setattr(ground, "usual_places", lambda: [Path(tempfile.gettempdir())])
 

@@ -11,7 +11,7 @@ from benchmarks.peer_bench import environments, session
 from benchmarks.peer_bench.catalogue import PEERS, Facts, Peer
 from benchmarks.peer_bench.environments import CannotInstall, Installed, cache_folder, install
 from benchmarks.peer_bench.results import Results
-from penstock.cli.output import console
+from penstock.cli.output.tables import console
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from benchmarks.peer_bench.measure import Figures, Measure, Sizes
 from benchmarks.peer_bench.results import Results
 from benchmarks.peer_bench.servers import Servers
 from benchmarks.peer_bench.stage import Failed, Stage
-from penstock.cli.output import console
+from penstock.cli.output.tables import console
 from tests.benchmarks.samples import OURS, peer
 
 

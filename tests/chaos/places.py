@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 
 import apsw
 
-from penstock.store.contract import Store
-from penstock.store.open import open_store
+from penstock.engines import open_store
+from penstock.store.contract import SqlStore
 from tests.postgres.private import HOST
 from tests.postgres.server import Server
 
@@ -129,7 +129,7 @@ class PostgresPlace:
         self.server.execute(f"DROP SCHEMA IF EXISTS {self.schema} CASCADE")
 
 
-def prepare(place: Place) -> Store:
+def prepare(place: Place) -> SqlStore:
     """Make the store and its neighbours; answers a handle on it that nothing harms."""
     store = open_store(place.address())
     store.migrate()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.store.params import CheckStore
+from penstock.store.contract import CheckStore
 from tests.chaos.actors import Broken
 from tests.chaos.figures import Figures, superseded
 from tests.chaos.flows import check_flows

@@ -15,9 +15,8 @@ from penstock import App, StoreError, UnknownSchedule
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.job import FINAL, State
 from penstock.domain.workflows import WorkflowState
-from penstock.store.contract import Store
-from penstock.store.open import open_store
-from penstock.store.params import Count, ListWorkflows
+from penstock.engines import open_store
+from penstock.store.contract import Count, ListWorkflows, SqlStore
 from tests.chaos.actors import Actor, Broken, until
 from tests.chaos.cast import Cast
 from tests.chaos.figures import Figures
@@ -61,7 +60,7 @@ class Stage(Cast):
         self.on_crash: Callable[[Actor], object] = self.again
         """What to do when a process has ended itself at a crash point."""
 
-    def look_at(self, store: Store) -> None:
+    def look_at(self, store: SqlStore) -> None:
         """What the harness itself asks for goes into the histories too; what it only looks at, does not."""
         self.store = store
         self.recorded = RecordingStore(store, self.log)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.domain.job import Job, State
-from penstock.store.params import Finding
+from penstock.store.contract import Finding
 from tests.chaos.actors import Broken, until
 from tests.chaos.forget import forget_stored
 from tests.chaos.places import SqlitePlace, prepare

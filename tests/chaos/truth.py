@@ -7,8 +7,7 @@ from typing import Any
 
 from penstock.domain.job import FINAL, Job, State
 from penstock.domain.workflows import WorkflowInfo
-from penstock.store.contract import Store
-from penstock.store.params import ListJobs, ListWorkflows
+from penstock.store.contract import ListJobs, ListWorkflows, SqlStore
 from tests.chaos.actors import Broken
 from tests.chaos.load import SCHEDULE, Plan
 from tests.chaos.places import Place
@@ -27,7 +26,7 @@ class Truth:
         return [job for job in self.jobs.values() if job.type in types]
 
 
-def read_truth(store: Store, place: Place) -> Truth:
+def read_truth(store: SqlStore, place: Place) -> Truth:
     jobs = {job.id: job for job in store.list_jobs(ListJobs(limit=ALL)).wait()}
     with store.transaction() as tx:
         effects: Any = tx.execute(f"SELECT job, token FROM {place.effects}")

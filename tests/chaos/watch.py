@@ -11,9 +11,8 @@ from types import TracebackType
 from typing import Self
 
 from penstock import PenstockError
-from penstock.store.contract import Store
-from penstock.store.open import open_store
-from penstock.store.params import CheckStore, Finding
+from penstock.engines import open_store
+from penstock.store.contract import CheckStore, Finding, SqlStore
 from tests.chaos.actors import PATIENCE_SECONDS, Broken
 from tests.chaos.places import Place
 
@@ -29,7 +28,7 @@ class Watch:
         self._place = place
         self._over = threading.Event()
         self._last: set[str] = set()
-        self._store: Store | None = None
+        self._store: SqlStore | None = None
         self._address = ""
         self._thread = threading.Thread(target=self._look_again_and_again, name="watch", daemon=True)
         self.looks = 0
@@ -74,7 +73,7 @@ class Watch:
         self.found += [said for words, said in wrong.items() if words in self._last]
         self._last = set(wrong)
 
-    def _open(self) -> Store:
+    def _open(self) -> SqlStore:
         """The address may change: to a server that took over, to a database that was restored."""
         if self._store is None or self._address != self._place.address():
             self._close()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.store.contract import Store
-from penstock.store.open import open_store
+from penstock.engines import open_store
+from penstock.store.contract import SqlStore
 from tests.checker.events import Event
 from tests.checker.recording import MemoryLog, RecordingStore
 from tests.contract.clock import FakeClock
@@ -30,7 +30,7 @@ class Stamps:
 class Recorded(World):
     """A world whose calls are written down."""
 
-    def __init__(self, store: Store, clock: FakeClock) -> None:
+    def __init__(self, store: SqlStore, clock: FakeClock) -> None:
         self.bare = store
         self.history: list[Event] = []
         self.stamps = Stamps(clock)

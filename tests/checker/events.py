@@ -205,7 +205,7 @@ class Success(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`event` is one of back_off, fail, release and cancel."""
+    """`event` is one of back_off, fail, release, snooze and cancel."""
 
     id: str
     token: int

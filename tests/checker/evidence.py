@@ -15,7 +15,7 @@ from tests.checker.history import NEVER, History, Operation
 from tests.checker.truth import TrueJob, Truth
 from tests.checker.workflows import Made, flows_of
 
-ENDING = frozenset({"complete", "back_off", "fail", "release", "cancel"})
+ENDING = frozenset({"complete", "back_off", "fail", "release", "snooze", "cancel"})
 ENDING_FOR_GOOD = {"complete": "completed", "fail": "dead", "cancel": "cancelled"}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from penstock.domain.options import Backoff
 from penstock.domain.workflows import OnFailure, WorkflowState, workflow_id
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.checker.walk import Walk
 from tests.contract.world import policy_text
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from penstock.domain.errors import CommitUncertain, PenstockError
 from penstock.store.call import Call
-from penstock.store.contract import Store, Transaction
+from penstock.store.contract import SqlStore, Transaction
 from tests.checker.events import Phase
 from tests.checker.log import Log, MemoryLog
 from tests.checker.words import WORDS, Tokens, Words
@@ -22,15 +22,15 @@ __all__ = ["Log", "MemoryLog", "RecordingStore"]
 T = TypeVar("T")
 
 
-def RecordingStore(store: Store, log: Log) -> Store:  # noqa: N802 — reads as what it makes
+def RecordingStore(store: SqlStore, log: Log) -> SqlStore:  # noqa: N802 — reads as what it makes
     """The same store, which tells the log about everything that changes jobs, workers or the lead."""
-    return cast(Store, _Recording(store, log))
+    return cast(SqlStore, _Recording(store, log))
 
 
 class _Recording:
     """Hands on everything; the methods that WORDS knows are recorded."""
 
-    def __init__(self, store: Store, log: Log) -> None:
+    def __init__(self, store: SqlStore, log: Log) -> None:
         self._store = store
         self._log = log
         self._tokens: Tokens = {}

@@ -12,10 +12,10 @@ import pytest
 from penstock.domain.errors import CommitUncertain, NotLeader, StoreUnavailable, UnknownJob, WorkerRefused
 from penstock.domain.job import Event
 from penstock.domain.options import Unique
-from penstock.store import params as p
-from penstock.store.contract import Store
-from penstock.store.open import open_store
-from penstock.store.sqlite.file import OpenFile
+from penstock.engines import open_store
+from penstock.store import contract as p
+from penstock.store.contract import SqlStore
+from penstock.store.sqlite.connection.file import OpenFile
 from tests.checker.check import check
 from tests.checker.conftest import Recorded
 from tests.checker.events import (
@@ -42,10 +42,10 @@ from tests.contract.world import STALE_AFTER, policy_text
 from tests.worker.fakes import Answer
 
 PASSED_ON = {
-    "transaction", "atransaction", "read_signals", "list_workers", "read_types", "read_limits", "listen",
-    "read_job", "list_jobs", "count_jobs", "count_queues", "count_waiting", "read_history", "version", "list_pauses",
-    "count_open", "drain_worker", "resize_worker", "list_dead", "address", "info", "read_clock",
-    "read_schedules", "due_schedules", "check_store", "migration_status", "migration_sql", "migrate", "close",
+    "transaction", "atransaction", "ended_attempts", "read_signals", "list_workers", "read_types", "read_limits",
+    "listen", "read_job", "list_jobs", "count_jobs", "count_queues", "count_waiting", "read_history", "version",
+    "list_pauses", "count_open", "drain_worker", "resize_worker", "list_dead", "address", "info", "read_clock",
+    "read_schedules", "due_schedules", "check_store", "migration_status", "migration_script", "migrate", "close",
     "read_workflow", "list_workflows", "read_results",
 }  # fmt: skip
 """What changes nothing that a rule looks at, or is recorded in another way."""
@@ -63,7 +63,7 @@ def promises_hold(recorded: Recorded) -> bool:
 
 def test_every_method_of_the_contract_is_recorded_or_known_to_need_none() -> None:
     """A method that changes jobs and is not written down would make histories lie."""
-    methods = {name for name, _ in inspect.getmembers(Store) if not name.startswith("_")}
+    methods = {name for name, _ in inspect.getmembers(SqlStore) if not name.startswith("_")}
     assert methods == set(WORDS) | PASSED_ON
     assert not set(WORDS) & PASSED_ON
 

@@ -82,7 +82,7 @@ def test_the_walks_go_everywhere(tmp_path: Path) -> None:
     assert {("enqueue", "fail"), ("duty", "ok"), ("duty", "fail")} <= seen
     for state in ("completed", "dead", "cancelled", "expired"):
         assert ("state", state) in seen
-    for step in ("recover", "give_back", "release", "back_off"):
+    for step in ("recover", "give_back", "release", "snooze", "back_off"):
         assert ("step", step) in seen
     assert ("lost", "finish") in seen
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.domain.job import Event
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.checker.check import check
 from tests.checker.conftest import Recorded
 from tests.checker.events import FinishAsked
@@ -77,7 +77,7 @@ def test_what_a_leader_settles_is_a_duty(recorded: Recorded) -> None:
     recorded.cancel(flow.ids("only")[0])
     leader = recorded.register("leader")
     recorded.store.lead_store(p.LeadStore(leader, 10.0)).wait()
-    assert recorded.store.settle_workflows(p.SettleWorkflows(term=1)).wait() == 1
+    assert recorded.store.settle_workflows(p.SettleWorkflows(term=1)).wait().jobs == 1
     assert [one.told.jobs for one in History(recorded.history).of("settle")] == [1]
     assert History(recorded.history).of("duty")[-1].asked.name == "settle_workflows"
     complete(recorded, recorded.claim_one(leader))

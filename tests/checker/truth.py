@@ -9,8 +9,7 @@ import msgspec
 
 from penstock.domain.clock import to_us
 from penstock.domain.job import FINAL, Job, Transition
-from penstock.store.contract import Store
-from penstock.store.params import ListJobs, ListWorkflows
+from penstock.store.contract import ListJobs, ListWorkflows, SqlStore
 
 PAGE = 1000
 TAG = "schedule:"
@@ -90,7 +89,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int] = {}
 
 
-def read_truth(store: Store, effects: Iterable[tuple[str, int] | tuple[str, int, str]] = ()) -> Truth:
+def read_truth(store: SqlStore, effects: Iterable[tuple[str, int] | tuple[str, int, str]] = ()) -> Truth:
     """Everything that the store knows about jobs, to be read when nobody changes it any more.
 
     `effects` are the rows (job, token) or (job, token, key).
@@ -106,7 +105,7 @@ def read_truth(store: Store, effects: Iterable[tuple[str, int] | tuple[str, int,
     )
 
 
-def _all_jobs(store: Store) -> Iterator[Job]:
+def _all_jobs(store: SqlStore) -> Iterator[Job]:
     last: str | None = None
     while True:
         page = store.list_jobs(ListJobs(before=last, limit=PAGE)).wait()
@@ -120,7 +119,7 @@ def _schedule(job: Job) -> str | None:
     return next((tag.removeprefix(TAG) for tag in job.tags if tag.startswith(TAG)), None)
 
 
-def _all_workflows(store: Store) -> Iterator[TrueWorkflow]:
+def _all_workflows(store: SqlStore) -> Iterator[TrueWorkflow]:
     last: str | None = None
     while True:
         page = store.list_workflows(ListWorkflows(before=last, limit=PAGE)).wait()

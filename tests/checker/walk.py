@@ -10,9 +10,9 @@ from penstock.domain.errors import CommitUncertain, PenstockError, StoreUnavaila
 from penstock.domain.job import FINAL, Event
 from penstock.domain.options import Backoff, Unique, decode_policy
 from penstock.domain.workflows import is_workflow
-from penstock.store import params as p
+from penstock.store import contract as p
 from penstock.store.call import Call
-from penstock.store.contract import Store
+from penstock.store.contract import SqlStore
 from tests.checker.conftest import Recorded
 from tests.contract.clock import FakeClock
 from tests.contract.world import STALE_AFTER, policy_text
@@ -28,7 +28,7 @@ Held = tuple[str, p.Claim]
 class FlakyStore:
     """Some writes fail before they reach the store, and some answers are lost after them."""
 
-    def __init__(self, store: Store, dice: Random) -> None:
+    def __init__(self, store: SqlStore, dice: Random) -> None:
         self._store = store
         self._dice = dice
         self.flaky = True
@@ -67,7 +67,7 @@ class FlakyCall:
 class Walk:
     """One store, three workers, and steps that are drawn from a seed."""
 
-    def __init__(self, bare: Store, clock: FakeClock, seed: int) -> None:
+    def __init__(self, bare: SqlStore, clock: FakeClock, seed: int) -> None:
         self.dice = Random(seed)
         self._flaky = FlakyStore(bare, self.dice)
         self.world = Recorded(self._flaky, clock)
@@ -158,7 +158,7 @@ class Walk:
 
     def _end(self, name: str, claim: p.Claim) -> None:
         world, policy = self._workers[name], decode_policy(claim.policy)
-        event = self.dice.choice([None, None, Event.BACK_OFF, Event.FAIL, Event.RELEASE, Event.CANCEL])
+        event = self.dice.choice([None, None, Event.BACK_OFF, Event.FAIL, Event.RELEASE, Event.SNOOZE, Event.CANCEL])
         if event is Event.BACK_OFF and claim.attempt >= policy.attempts:
             event = Event.FAIL
         member = self.member(claim)
@@ -168,7 +168,12 @@ class Walk:
             crash = event in (Event.BACK_OFF, Event.FAIL) and self.dice.random() < 0.3
             keep = event is not Event.FAIL or not policy.remove_on_fail
             world.end(
-                claim, event, delay=1.0 if event is Event.BACK_OFF else 0.0, crash=crash, keep=keep, member=member
+                claim,
+                event,
+                delay=1.0 if event in (Event.BACK_OFF, Event.SNOOZE) else 0.0,
+                crash=crash,
+                keep=keep,
+                member=member,
             )
 
     def member(self, claim: p.Claim) -> str | None:

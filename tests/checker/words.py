@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import NO_RESOURCES, decode_policy
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.checker.events import (
     Failure,
     FollowingWorkflow,
@@ -122,19 +122,19 @@ WORDS: dict[str, Words] = {
     "save_progress": Words(
         "progress", lambda params, _: {"tokens": tuple(token for token, _ in params.progress)}, _lost_told
     ),
-    "finish_jobs": Words("finish", _finish_asked, _lost_told),
+    "finish_jobs": Words("finish", _finish_asked, lambda params, told, *_: {"lost": tuple(told.lost)}),
     "begin_once": Words("begin_once", _once_asked, lambda params, once, *_: {"status": once.status}),
     "end_once": Words("end_once", _once_asked, _end_once_told),
     "register_worker": Words(
         "register",
         lambda params, _: {"worker": params.worker_id},
-        lambda params, session, *_: {"session": session, "worker": params.worker_id},
+        lambda params, told, *_: {"session": told.session, "worker": params.worker_id},
     ),
     "heartbeat_worker": Words(
         "heartbeat", told=lambda params, beat, *_: {"session": params.session, "known": beat.known}
     ),
     "lead_store": Words("lead", told=_lead_told),
-    "change_schedules": Words("schedule", _schedule_asked, lambda params, stored, *_: {"stored": tuple(stored)}),
+    "change_schedules": Words("schedule", _schedule_asked, lambda params, told, *_: {"stored": tuple(told.last)}),
     "recover_jobs": Words(
         "recover", told=lambda params, found, *_: {"jobs": tuple(found.jobs), "workers": tuple(found.workers)}
     ),
@@ -143,7 +143,7 @@ WORDS: dict[str, Words] = {
     ),
     "expire_jobs": Words("expire"),
     "age_jobs": Words("age"),
-    "fail_unroutable": Words("fail_unroutable", told=lambda params, jobs, *_: {"jobs": tuple(jobs)}),
+    "fail_unroutable": Words("fail_unroutable", told=lambda params, failed, *_: {"jobs": tuple(failed.ids)}),
     "mark_workers": Words("mark"),
     "tend_gates": Words("tend"),
     "cancel_job": Words(
@@ -156,12 +156,12 @@ WORDS: dict[str, Words] = {
     "retry_dead": Words(
         "retry_dead",
         lambda params, _: {"new_ids": tuple(params.new_ids)},
-        lambda params, pairs, *_: {"pairs": tuple(pairs)},
+        lambda params, told, *_: {"pairs": tuple(told.pairs)},
     ),
     "enqueue_workflow": Words(
         "enqueue_workflow",
         lambda params, _: {"workflow": workflow_asked(params.workflow)},
-        lambda params, created, *_: {"created": created},
+        lambda params, told, *_: {"created": told.created},
     ),
     "cancel_workflow": Words(
         "cancel_workflow",
@@ -171,9 +171,9 @@ WORDS: dict[str, Words] = {
     "retry_workflow": Words(
         "retry_workflow",
         lambda params, _: {"id": params.id, "new_ids": tuple(params.new_ids)},
-        lambda params, jobs, *_: {"jobs": jobs},
+        lambda params, told, *_: {"jobs": told.jobs},
     ),
-    "settle_workflows": Words("settle", told=lambda params, jobs, *_: {"jobs": jobs}),
-    "purge_dead": Words("purge_dead", told=lambda params, removed, *_: {"removed": removed}),
-    "prune_jobs": Words("prune", told=lambda params, removed, *_: {"removed": removed}),
+    "settle_workflows": Words("settle", told=lambda params, told, *_: {"jobs": told.jobs}),
+    "purge_dead": Words("purge_dead", told=lambda params, told, *_: {"removed": told.jobs}),
+    "prune_jobs": Words("prune", told=lambda params, told, *_: {"removed": told.jobs}),
 }

@@ -6,7 +6,7 @@ import msgspec
 
 from penstock import App
 from penstock.domain.job import ErrorInfo, Event
-from penstock.store.params import (
+from penstock.store.contract import (
     ClaimJobs,
     Completed,
     FinishJobs,
@@ -23,9 +23,13 @@ class Life:
     def __init__(self, app: App, job_id: str) -> None:
         self.job_id = job_id
         self._store = app.store
-        self._session = self._store.register_worker(
-            RegisterWorker(worker_id="by-hand", host="here", pid=1, version="1", slots=1, stale_after=3600.0)
-        ).wait()
+        self._session = (
+            self._store.register_worker(
+                RegisterWorker(worker_id="by-hand", host="here", pid=1, version="1", slots=1, stale_after=3600.0)
+            )
+            .wait()
+            .session
+        )
         self.begins()
 
     def begins(self) -> None:

@@ -18,13 +18,13 @@ from types import SimpleNamespace
 import pytest
 
 from penstock import App, State
-from penstock.cli import loop
-from penstock.cli.bench import parts, place, raw
-from penstock.cli.bench.jobs import WARM
-from penstock.cli.bench.raw import RawSqlite
-from penstock.cli.bench.workers import children, drain_seconds
-from penstock.cli.loop import deaf_to_interrupts, event_loop
+from penstock.bench import fresh_store, parts, raw
+from penstock.bench.jobs import WARM
+from penstock.bench.raw import RawSqlite
+from penstock.bench.workers import children, drain_seconds
 from penstock.domain.errors import PenstockError
+from penstock.program import loop
+from penstock.program.loop import deaf_to_interrupts, event_loop
 from tests.cli.conftest import DEADLINE_SECONDS, Call, read_terminal
 
 pytestmark = pytest.mark.turns
@@ -52,7 +52,7 @@ def short(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name, value in SHORT.items():
         monkeypatch.setattr(parts, name, value)
     monkeypatch.setattr(raw, "PROBE_GAP_SECONDS", 0.0)
-    monkeypatch.setattr(place, "file_system", lambda folder: "ext4")
+    monkeypatch.setattr(fresh_store, "file_system", lambda folder: "ext4")
     return tmp_path
 
 
@@ -89,7 +89,7 @@ def test_a_table_for_people_with_two_processes_and_no_history(call: Call, short:
 
 
 def test_less_than_full_sync_is_not_comparable(short: Path) -> None:
-    with place.bench_store("sqlite:///mine.db?synchronous=normal") as made:
+    with fresh_store.bench_store("sqlite:///mine.db?synchronous=normal") as made:
         [note] = made.notes({})
         assert note.startswith("less safe, so not comparable with full sync")
 
@@ -99,7 +99,7 @@ def test_less_than_full_sync_is_not_comparable(short: Path) -> None:
 
 @pytest.fixture
 def bench(short: Path) -> Iterator[parts.Bench]:
-    with place.bench_store("sqlite:///mine.db") as made:
+    with fresh_store.bench_store("sqlite:///mine.db") as made:
         bench = parts.Bench(made, 40, 1, "default")
         bench.begin_round()
         yield bench
@@ -165,9 +165,9 @@ def test_a_worker_process_that_dies_is_an_error_and_no_figure(bench: parts.Bench
 # Progress
 
 RUN_SHORT = f"""
-from penstock.cli.bench import parts, place
+from penstock.bench import fresh_store, parts
 from penstock.cli.main import main
-place.file_system = lambda folder: "ext4"
+fresh_store.file_system = lambda folder: "ext4"
 vars(parts).update({SHORT!r})
 main()
 """
@@ -248,7 +248,7 @@ def test_a_store_that_exists_is_never_measured(call: Call, short: Path) -> None:
 
 
 def test_memory_is_not_a_disk(call: Call, short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(place, "file_system", lambda folder: "tmpfs")
+    monkeypatch.setattr(fresh_store, "file_system", lambda folder: "tmpfs")
     outcome = call("bench")
     assert outcome.code == 2
     assert "is on tmpfs, in memory" in outcome.err
@@ -259,7 +259,7 @@ def test_memory_is_not_a_disk_behind_a_link_either(call: Call, short: Path, monk
     (short / "memory").mkdir()
     (short / "disk").symlink_to(short / "memory")
     real = os.path.realpath(short / "memory")
-    monkeypatch.setattr(place, "file_system", lambda folder: "tmpfs" if folder == real else "ext4")
+    monkeypatch.setattr(fresh_store, "file_system", lambda folder: "tmpfs" if folder == real else "ext4")
     assert call("bench", "--store", "sqlite:///disk/mine.db").code == 2
 
 
@@ -267,7 +267,7 @@ def test_memory_is_not_a_disk_behind_a_link_either(call: Call, short: Path, monk
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
     call: Call, short: Path, monkeypatch: pytest.MonkeyPatch, out: str
 ) -> None:
-    monkeypatch.setattr(place, "bench_store", lambda store: pytest.fail("it began"))
+    monkeypatch.setattr(fresh_store, "bench_store", lambda store: pytest.fail("it began"))
     outcome = call("bench", "--out", out)
     assert (outcome.code, outcome.out) == (2, "")
     assert f"{out} cannot be written: name a file in a folder that exists" in outcome.err

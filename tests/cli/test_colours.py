@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.store.open import open_store
+from penstock.engines import open_store
 from tests.cli.conftest import Shell
 
 ESCAPE = "\x1b["

@@ -207,7 +207,7 @@ def supervised(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         calls.append({"command": command, **rest})
         return 7
 
-    monkeypatch.setattr("penstock.cli.supervisor.supervise", supervise)
+    monkeypatch.setattr("penstock.supervisor.supervise", supervise)
     monkeypatch.setattr("penstock.observe.logs.configure", lambda *args, **kwargs: None)
     monkeypatch.setattr("penstock.worker.settings.cores", lambda: 8)
     return calls

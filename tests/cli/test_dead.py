@@ -150,13 +150,13 @@ def test_retried_before_needs_force(call: Call, app: App, dead: Dead) -> None:
 
 
 def test_what_dies_after_the_question_was_not_agreed_to(app: App, dead: Dead) -> None:
-    from penstock.store.params import DeadFilter, PurgeDead
+    from penstock.store.contract import DeadFilter, PurgeDead
 
     dead(2)
     frozen, total = dead_filter.freeze(app.store, DeadFilter())
     (late,) = dead(1)
     assert total == 2
-    assert app.store.purge_dead(PurgeDead(filter=frozen)).wait() == 2
+    assert app.store.purge_dead(PurgeDead(filter=frozen)).wait().jobs == 2
     assert app.get(late).read().id == late
 
 

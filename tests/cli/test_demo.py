@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.store.contract import Store
-from penstock.store.open import open_store
+from penstock.engines import open_store
+from penstock.store.contract import SqlStore
 from tests.cli.conftest import DEADLINE_SECONDS, Shell
 
 pytestmark = pytest.mark.turns
@@ -42,7 +42,7 @@ def temporary(shell: Shell) -> Path:
 
 
 @contextmanager
-def opened(temporary: Path) -> Iterator[Store]:
+def opened(temporary: Path) -> Iterator[SqlStore]:
     (folder,) = temporary.iterdir()
     store = open_store(f"sqlite:///{folder}/jobs.db", create=False)
     try:

@@ -10,7 +10,7 @@ import pytest
 
 from penstock import App
 from penstock.store import disk
-from penstock.store.params import CancelJob, RegisterWorker
+from penstock.store.contract import CancelJob, RegisterWorker
 from tests.cli.conftest import Call, Outcome, Shell
 
 DISK = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
@@ -112,7 +112,7 @@ def test_what_cannot_be_read_is_a_finding_whatever_it_is(
     app.enqueue("greet", {})
     app.close()
     db = apsw.Connection(str(tmp_path / "jobs.db"))
-    db.execute("INSERT INTO penstock_type VALUES ('greet', CAST(x'ff' AS TEXT), 1)")
+    db.execute("INSERT INTO penstock_job_type VALUES ('greet', CAST(x'ff' AS TEXT), 1)")
     db.close()
     outcome = call("doctor", "--json", *deep)
     assert (outcome.code, findings(outcome)["store"]["level"]) == (1, "error")

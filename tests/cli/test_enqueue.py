@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock import App, State, Tenant
-from penstock.domain.gates import Limit
+from penstock.domain.flow.gates import Limit
 from tests.cli.conftest import Call, Shell, run_all
 from tests.contract.clock import FakeClock
 from tests.contract.world import World

@@ -13,8 +13,8 @@ import apsw
 import pytest
 
 from penstock import App
-from penstock.store.params import RegisterWorker
-from penstock.store.postgres import link
+from penstock.store.contract import RegisterWorker
+from penstock.store.postgres.connection import link
 from tests.cli.conftest import Call, Outcome, Shell
 from tests.postgres.private import HOST
 from tests.postgres.server import shared

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock import App, Concurrency, State, Tenant
+from penstock import App, Concurrency, Snooze, State, Tenant
 from tests.cli.conftest import Call, Shell, run_all
 from tests.cli.life import Life
 
@@ -125,6 +125,26 @@ def test_show_tells_everything(call: Call, app: App) -> None:
     assert told["error"]["type"].endswith("ValueError")
     assert told["payload"] == {"what": "bad \x1b[31m thing"}
     assert "history" in told
+
+
+def test_show_tells_how_often_a_job_was_put_off_and_until_when(call: Call, app: App) -> None:
+    @app.job(snoozes=7)
+    async def poll() -> None:
+        raise Snooze("1h", "bad \x1b[31m luck")
+
+    job = poll.enqueue()
+    run_all(app)
+    shown = call("jobs", "show", job.id).out
+    assert [line.split() for line in shown.splitlines() if line.startswith(("snoozes", "attempt"))] == [
+        ["attempt", "0"],
+        ["snoozes", "1"],
+    ]
+    history = " ".join(shown.split("\nhistory\n")[1].split())
+    assert "snoozed until 2" in history
+    assert "(1 of 7): bad \\x1b[31m luck" in history
+    told = call("jobs", "show", job.id, "--json").json
+    assert told["snoozes"] == 1
+    assert told["history"][0]["event"] == "snooze"
 
 
 def test_progress_is_shown_and_noted(call: Call, app: App) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock import App, ConfigError, PenstockError
-from penstock.cli.load import load_app
+from penstock.cli.input.load import load_app
 from tests.cli.conftest import Shell
 
 HEAD = 'from penstock import App\napp = App("sqlite:///jobs.db")\n'

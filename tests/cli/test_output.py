@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from penstock.cli.output import clean, one_line, plural
+from penstock.cli.output.tables import clean, one_line, plural
 
 
 def test_control_characters_of_others_never_reach_the_terminal() -> None:

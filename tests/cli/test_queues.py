@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from penstock import App
-from penstock.store.params import RegisterWorker
+from penstock.store.contract import RegisterWorker
 from tests.cli.conftest import Call, Shell, run_all
 from tests.cli.life import Life
 from tests.cli.test_watch import Terminal

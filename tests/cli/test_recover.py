@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from penstock import App, State
-from penstock.store.params import ClaimJobs, RegisterWorker
+from penstock.store.contract import ClaimJobs, RegisterWorker
 from tests.cli.conftest import Call
 
 
@@ -18,7 +18,7 @@ def held(app: App, tmp_path: Path) -> list[str]:
     """Jobs of a worker that was last heard of 15 minutes ago."""
     jobs = [app.enqueue("task", {"number": number}).id for number in range(3)]
     known: dict[str, Any] = {"host": "h", "pid": 1, "version": "1", "slots": 5, "stale_after": 30.0}
-    session = app.store.register_worker(RegisterWorker(worker_id="gone", **known)).wait()
+    session = app.store.register_worker(RegisterWorker(worker_id="gone", **known)).wait().session
     assert len(app.store.claim_jobs(ClaimJobs(session, 5)).wait().jobs) == 3
     db = apsw.Connection(str(tmp_path / "jobs.db"))
     db.execute("UPDATE penstock_worker SET heartbeat_at = heartbeat_at - 900000000")

@@ -11,7 +11,7 @@ import pytest
 
 from penstock import App, Tenant
 from penstock.domain.clock import from_us
-from penstock.store.params import ChangeSchedules, ReadSchedules, RegisterWorker, ScheduleChange
+from penstock.store.contract import ChangeSchedules, ReadSchedules, RegisterWorker, ScheduleChange
 from tests.cli.conftest import Call, Shell, run_all
 from tests.cli.test_workers import rows
 

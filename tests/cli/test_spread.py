@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock import App, State, Tenant
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 from tests.cli.conftest import Call, Shell
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock import App, PenstockError, Tenant
-from penstock.store.sqlite.statements import migrations
+from penstock.store.sqlite.connection.statements import migrations
 from tests.cli.conftest import Call, Shell, run_all
 
 ON_A_STORE = [
@@ -189,12 +189,12 @@ def test_the_first_line_can_be_taken_with_head(shell: Shell, app: App) -> None:
 
 
 def test_ctrl_c_is_quiet_in_every_command(call: Call, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    from penstock.store import open as opening
+    from penstock import engines
 
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(opening, "open_store", interrupted)
+    monkeypatch.setattr(engines, "open_store", interrupted)
     for command in ON_A_STORE:
         outcome = call(*command)
         assert (outcome.code, outcome.out, outcome.err) == (130, "", ""), command
@@ -203,7 +203,7 @@ def test_ctrl_c_is_quiet_in_every_command(call: Call, app: App, monkeypatch: pyt
 def test_an_interrupted_enqueue_says_which_job_may_have_been_stored(
     call: Call, app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from penstock.client import Client
+    from penstock.client.client import Client
 
     def interrupted(*args: object) -> None:
         interrupt = KeyboardInterrupt()
@@ -218,12 +218,12 @@ def test_an_interrupted_enqueue_says_which_job_may_have_been_stored(
 def test_an_error_is_one_line_also_when_its_message_is_not(
     call: Call, app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from penstock.store import open as opening
+    from penstock import engines
 
     def failing(*args: object, **kwargs: object) -> None:
         raise PenstockError("first\nsecond")
 
-    monkeypatch.setattr(opening, "open_store", failing)
+    monkeypatch.setattr(engines, "open_store", failing)
     outcome = call("counts")
     assert (outcome.code, outcome.err) == (1, "error: first second\n")
 

@@ -56,10 +56,10 @@ def test_a_job_that_does_not_finish_in_time_goes_back(shell: Shell, project: Pat
 
 STUBBORN = """
 import asyncio
-import penstock.worker.executor
+import penstock.worker.executing.stopping
 from penstock import App
 
-penstock.worker.executor.STOP_SECONDS = 0.2
+penstock.worker.executing.stopping.STOP_SECONDS = 0.2
 app = App("sqlite:///jobs.db")
 
 

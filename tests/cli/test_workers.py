@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 from penstock import App, Resources
-from penstock.store.params import ClaimJobs, HeartbeatWorker, MarkWorkers, RegisterWorker
+from penstock.store.contract import ClaimJobs, HeartbeatWorker, MarkWorkers, RegisterWorker
 from penstock.store.sqlite.store import SqliteStore
 from penstock.worker.settings import make_settings
 from tests.cli.conftest import Call, Shell
@@ -28,7 +28,7 @@ Register = Callable[..., int]
 def register(app: App) -> Register:
     def register(worker_id: str = "w", **fields: Any) -> int:
         known = {"host": "host1", "pid": 7, "version": "1.2", "slots": 5, "stale_after": 60.0}
-        return app.store.register_worker(RegisterWorker(worker_id=worker_id, **{**known, **fields})).wait()
+        return app.store.register_worker(RegisterWorker(worker_id=worker_id, **{**known, **fields})).wait().session
 
     return register
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import App, Context, JobCall, WorkflowHandle, WorkflowState
-from penstock.store.params import ClaimJobs, ListJobs, RegisterWorker
+from penstock.store.contract import ClaimJobs, ListJobs, RegisterWorker
 from tests.cli.conftest import Call, Shell, run_all
 from tests.cli.test_workers import rows
 
@@ -241,7 +241,7 @@ def test_a_workflow_is_cancelled_and_retried(call: Call, app: App) -> None:
 def test_one_that_is_being_cancelled_says_so(call: Call, app: App) -> None:
     handle = failing(app)
     register = RegisterWorker(worker_id="busy", host="host", pid=1, version="1", slots=4, stale_after=60.0)
-    session = app.store.register_worker(register).wait()
+    session = app.store.register_worker(register).wait().session
     assert app.store.claim_jobs(ClaimJobs(session, 1, ("greet",))).wait().jobs
     handle.cancel()
     assert "order running, begins no more steps and will be cancelled  " in call("workflows", "show", handle.id).out

@@ -15,8 +15,8 @@ import apsw
 import pytest
 
 from penstock.domain.clock import Clock
-from penstock.store.contract import Store
-from penstock.store.open import open_store
+from penstock.engines import open_store
+from penstock.store.contract import SqlStore
 from tests.postgres.binaries import VERSIONS, Version, programs
 from tests.postgres.schemas import schemas
 from tests.postgres.server import shared
@@ -49,7 +49,7 @@ class Engine:
         """Where a test that does not care whether there are tables begins."""
         return (self.clean or self.fresh)(folder)
 
-    def open(self, address: str, clock: Clock) -> Store:
+    def open(self, address: str, clock: Clock) -> SqlStore:
         """A handle to the store. Another handle to the same address acts as another process would."""
         return open_store(address, clock=clock, random=lambda: 0.5)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.domain.job import Event
 from penstock.domain.workflows import OnFailure, StepInfo, WorkflowInfo, WorkflowState, workflow_id
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.contract.world import World
 
 RUNNING, COMPLETED, FAILED, CANCELLED = WorkflowState
@@ -41,7 +41,7 @@ class Flow:
         return self.world.new_job(type=type, parent=self.id, **options)
 
     def enqueue(self) -> Flow:
-        assert self.world.store.enqueue_workflow(p.EnqueueWorkflow(self.new)).wait() is True
+        assert self.world.store.enqueue_workflow(p.EnqueueWorkflow(self.new)).wait().created is True
         return self
 
     def ids(self, step: str) -> list[str]:
@@ -73,10 +73,10 @@ class Flow:
 
     def retry(self) -> int:
         ids = [self.world.new_id() for _ in range(self.read().size + 1)]
-        return self.world.store.retry_workflow(p.RetryWorkflow(id=self.id, new_ids=ids)).wait()
+        return self.world.store.retry_workflow(p.RetryWorkflow(id=self.id, new_ids=ids)).wait().jobs
 
     def settle(self) -> int:
-        return self.world.store.settle_workflows(p.SettleWorkflows()).wait()
+        return self.world.store.settle_workflows(p.SettleWorkflows()).wait().jobs
 
     def results(self, step: str, bytes_max: int = 1000) -> list[str | None]:
         found = self.world.store.read_results(p.ReadResults(self.id, step, bytes_max)).wait()
@@ -89,7 +89,7 @@ def types(claims: Iterable[p.Claim]) -> list[str]:
 
 def complete(world: World, *claims: p.Claim, result: str | None = None, history: p.History = "default") -> list[int]:
     completed = [p.Completed(claim.token, world.clock.now_us(), result, member=claim.id) for claim in claims]
-    return world.store.finish_jobs(p.FinishJobs(completed, history=history)).wait()
+    return world.store.finish_jobs(p.FinishJobs(completed, history=history)).wait().lost
 
 
 def end(world: World, claim: p.Claim, event: Event = Event.FAIL, **fields: Any) -> list[int]:

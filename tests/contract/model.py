@@ -12,15 +12,15 @@ from random import Random
 import pytest
 
 from penstock.domain.errors import NotLeader, WorkerInactive
+from penstock.domain.flow.pauses import PauseKind
 from penstock.domain.job import FINAL, Event, State, next_state
 from penstock.domain.options import NO_RESOURCES, Backoff, Unique
-from penstock.domain.pauses import PauseKind
-from penstock.store import params as p
-from penstock.store.endings import AVOID_US
-from penstock.store.params import Claim, ListJobs
+from penstock.store import contract as p
+from penstock.store.contract import Claim, ListJobs
+from penstock.store.sql.endings import AVOID_US
 from tests.contract.clock import FakeClock
 from tests.contract.engines import Engine
-from tests.contract.world import STALE_AFTER, World, policy_text
+from tests.contract.world import STALE_AFTER, World, plain, policy_text
 
 ATTEMPTS = 2
 BACKOFF_SECONDS = 4.0
@@ -64,6 +64,7 @@ class Modelled:
     state: State
     attempt: int = 0
     crashes: int = 0
+    snoozes: int = 0
     held: Claim | None = None
     holder: str = ""
     cancel_asked: bool = False
@@ -137,7 +138,7 @@ class StoreModel:
         job.take(event)
         job.due_at = self.clock.now_us() + int(delay * 1_000_000)
         if job.state is State.PENDING and delay:
-            raise AssertionError("only a back-off waits")
+            raise AssertionError("only a back-off and a snooze wait")
         self.let_time_pass()
 
     # Steps
@@ -169,7 +170,9 @@ class StoreModel:
             queue=queue, priority=priority, delay=delay, ttl=ttl, policy=policy, unique=KEY if unique else None
         )
         holder = next((job for job in self.jobs if unique and job.unique and job.state not in FINAL), None)
-        assert self.world.enqueue(new) == [p.Enqueued(holder.id if holder else new.id, holder is None)]
+        assert [plain(one) for one in self.world.enqueue(new)] == [
+            p.Enqueued(holder.id if holder else new.id, holder is None)
+        ]
         if holder is None:
             self.add(new.id, queue, priority, delay, ttl, unique=unique)
 
@@ -191,7 +194,7 @@ class StoreModel:
             return
         old, new_id = dead[number % len(dead)], self.world.new_id()
         again = p.RetryDead(filter=p.DeadFilter(ids=(old.id,)), new_ids=[new_id])
-        assert self.world.store.retry_dead(again).wait() == [(old.id, new_id)]
+        assert self.world.store.retry_dead(again).wait().pairs == [(old.id, new_id)]
         old.note("requeued")
         self.add(new_id, old.queue, old.priority, 0.0, old.ttl).note("requeued")
 
@@ -273,7 +276,7 @@ class StoreModel:
             job.take(Event.CLAIM)
             job.attempt += 1
             job.held, job.holder, job.expires_at, job.claimed_at = claim, name, None, now
-            assert (claim.attempt, claim.crashes) == (job.attempt, job.crashes)
+            assert (claim.attempt, claim.crashes, claim.snoozes) == (job.attempt, job.crashes, job.snoozes)
             assert claim.token > self.last_token
             self.last_token = claim.token
 
@@ -286,7 +289,7 @@ class StoreModel:
     def finish(self, random: Random) -> None:
         if not self.held():
             return
-        how = random.choice(["complete", "back off", "back off", "release", "fail", "cancel", "start"])
+        how = random.choice(["complete", "back off", "back off", "release", "snooze", "fail", "cancel", "start"])
         job, delay, elsewhere = random.choice(self.held()), random.choice(DELAYS), random.random() < 0.5
         say("finish", how, job.id, delay, elsewhere)
         if how == "start":
@@ -295,6 +298,8 @@ class StoreModel:
             self.back_off(job, delay, elsewhere=elsewhere)
         elif how == "release":
             self.release(job)
+        elif how == "snooze":
+            self.snooze(job, delay)
         elif how == "complete":
             assert self.world.complete(self.give_up(job)) == []
             job.take(Event.CANCEL if job.cancel_asked else Event.COMPLETE)
@@ -315,12 +320,19 @@ class StoreModel:
         self.returned(job, Event.RELEASE, 0.0)
         job.note("released")
 
+    def snooze(self, job: Modelled, delay: float) -> None:
+        assert self.world.end(self.give_up(job), Event.SNOOZE, delay=delay) == []
+        job.attempt -= 0 if job.cancel_asked else 1
+        job.snoozes += 0 if job.cancel_asked else 1
+        self.returned(job, Event.SNOOZE, delay)
+        job.note("snoozed")
+
     def late(self, random: Random) -> None:
         """Whoever comes with an old token changes nothing."""
         if not self.old_tokens:
             return
         claim = random.choice(self.old_tokens)
-        event = random.choice([Event.COMPLETE, Event.BACK_OFF, Event.FAIL, Event.RELEASE])
+        event = random.choice([Event.COMPLETE, Event.BACK_OFF, Event.FAIL, Event.RELEASE, Event.SNOOZE])
         say("late", claim.id, event)
         assert self.world.start(claim) == [claim.token]
         lost = self.world.complete(claim) if event is Event.COMPLETE else self.world.end(claim, event)
@@ -404,7 +416,7 @@ class StoreModel:
                 continue
             job.attempt -= 0 if job.cancel_asked else 1
             job.given_back += 1
-            self.returned(job, Event.RELEASE, 0.0)
+            self.returned(job, Event.GIVE_BACK, 0.0)
 
     def expire(self) -> None:
         self.expire_overdue()
@@ -418,7 +430,7 @@ class StoreModel:
         lane = p.FailUnroutable(
             type="task", queue="default", capability="general", resources=NO_RESOURCES, reason="no workers available"
         )
-        assert set(self.world.store.fail_unroutable(lane).wait()) == {job.id for job in expected}
+        assert set(self.world.store.fail_unroutable(lane).wait().ids) == {job.id for job in expected}
         for job in expected:
             job.take(Event.FAIL, "no worker")
 
@@ -448,7 +460,7 @@ class StoreModel:
         if job.attempt >= ATTEMPTS and not job.cancel_asked:
             job.take(Event.FAIL)
         else:
-            self.returned(job, Event.BACK_OFF, BACKOFF_SECONDS)
+            self.returned(job, Event.RECOVER, BACKOFF_SECONDS)
 
     def register_again(self, name: str) -> None:
         self.sessions[name] = self.world.register(name)
@@ -460,8 +472,8 @@ class StoreModel:
 
     def the_store_agrees(self) -> None:
         stored = {job.id: job for job in self.world.store.list_jobs(ListJobs(limit=10_000)).wait()}
-        found = [(stored[job.id].state, stored[job.id].attempt, stored[job.id].crashes) for job in self.jobs]
-        assert found == [(job.state, job.attempt, job.crashes) for job in self.jobs]
+        found = [(one.state, one.attempt, one.crashes, one.snoozes) for one in (stored[job.id] for job in self.jobs)]
+        assert found == [(job.state, job.attempt, job.crashes, job.snoozes) for job in self.jobs]
         assert len(stored) == len(self.jobs)
         waiting = [job for job in self.jobs if job.state in (State.PENDING, State.SCHEDULED)]
         assert [stored[job.id].priority for job in waiting] == [job.priority for job in waiting]

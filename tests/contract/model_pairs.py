@@ -9,7 +9,7 @@ from itertools import chain, combinations
 Pair = tuple[str, str]
 
 OPTIONS = ("delay", "priority", "ttl", "unique")
-HELD = ("backed off", "begun", "elsewhere", "given back", "recovered", "released")
+HELD = ("backed off", "begun", "elsewhere", "given back", "recovered", "released", "snoozed")
 """What only happens to a job that a worker has held."""
 ENDS = ("cancelled", "expired", "no worker")
 FEATURES = (*OPTIONS, *HELD, *ENDS, "aged", "paused", "requeued")

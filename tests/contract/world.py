@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 
-from penstock.domain.ids import IdSource
+from penstock.domain.flow.pauses import PauseKind
 from penstock.domain.job import ErrorInfo, Event, Job, State
 from penstock.domain.options import Policy
-from penstock.domain.pauses import PauseKind
-from penstock.store import params as p
-from penstock.store.contract import Store
+from penstock.store import contract as p
+from penstock.store.contract import SqlStore, Store
+from penstock.system.ids import IdSource
 from tests.contract.clock import FakeClock
 
 STALE_AFTER = 30.0
 NOT_STORABLE_AT = 2**80
+
+Answer = TypeVar("Answer", bound=msgspec.Struct)
 
 
 def policy_text(**fields: Any) -> str:
@@ -28,9 +30,14 @@ def error_text(message: str, type: str = "ValueError") -> str:
     return msgspec.json.encode(ErrorInfo(type, message)).decode()
 
 
+def plain(answer: Answer) -> Answer:
+    """Without what happened to jobs: that is looked at in test_happened.py."""
+    return msgspec.structs.replace(answer, happened=())
+
+
 class World:
     def __init__(self, store: Store, clock: FakeClock) -> None:
-        self.store = store
+        self.store = cast("SqlStore", store)
         self.clock = clock
         self._ids = IdSource(clock)
 
@@ -61,7 +68,7 @@ class World:
 
     def register(self, worker_id: str = "worker", **fields: Any) -> int:
         known = {"host": "host", "pid": 1, "version": "1", "slots": 10, "stale_after": STALE_AFTER}
-        return self.store.register_worker(p.RegisterWorker(worker_id=worker_id, **{**known, **fields})).wait()
+        return self.store.register_worker(p.RegisterWorker(worker_id=worker_id, **{**known, **fields})).wait().session
 
     def heartbeat(self, session: int, status: p.WorkerStatus = "active") -> bool:
         return self.store.heartbeat_worker(p.HeartbeatWorker(session, status)).wait().known
@@ -88,11 +95,11 @@ class World:
     def complete(self, *claims: p.Claim, history: p.History = "default", **fields: Any) -> list[int]:
         started_at = self.clock.now_us()
         completed = [p.Completed(claim.token, started_at, **fields) for claim in claims]
-        return self.store.finish_jobs(p.FinishJobs(completed=completed, history=history)).wait()
+        return self.store.finish_jobs(p.FinishJobs(completed=completed, history=history)).wait().lost
 
     def end(self, claim: p.Claim, event: Event, history: p.History = "default", **fields: Any) -> list[int]:
         ending = p.Unfinished(token=claim.token, event=event, **fields)
-        return self.store.finish_jobs(p.FinishJobs(unfinished=[ending], history=history)).wait()
+        return self.store.finish_jobs(p.FinishJobs(unfinished=[ending], history=history)).wait().lost
 
     def add_dead(self, session: int, message: str = "broken", **fields: Any) -> str:
         """A job that was tried once and is dead."""
@@ -135,4 +142,4 @@ class World:
 
     def prune(self, **fields: Any) -> int:
         forever = {"completed_after": 1e9, "cancelled_after": 1e9}
-        return self.store.prune_jobs(p.PruneJobs(**{**forever, **fields})).wait()
+        return self.store.prune_jobs(p.PruneJobs(**{**forever, **fields})).wait().jobs

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.store import params as p
+from penstock.store import contract as p
 from penstock.store.call import Call
 from penstock.store.sqlite.store import SqliteStore
 from tests.contract.world import STALE_AFTER, World

@@ -8,23 +8,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.coordinator.ageing import Ageing
 from penstock.coordinator.duties import DUTIES
+from penstock.coordinator.duties.ageing import Ageing
+from penstock.coordinator.duties.expiry import Expiry
+from penstock.coordinator.duties.gates import ROUNDS, GateTending
+from penstock.coordinator.duties.ownerless import Ownerless
+from penstock.coordinator.duties.probes import Probes
+from penstock.coordinator.duties.recovery import Recovery
+from penstock.coordinator.duties.retention import Pruning
+from penstock.coordinator.duties.routing import Routing
+from penstock.coordinator.duties.start_timeout import StartTimeout
 from penstock.coordinator.duty import Duty
-from penstock.coordinator.expiry import Expiry
-from penstock.coordinator.gates import ROUNDS, Gates
-from penstock.coordinator.ownerless import Ownerless
-from penstock.coordinator.probes import Probes
-from penstock.coordinator.recovery import Recovery
-from penstock.coordinator.retention import Pruning
-from penstock.coordinator.routing import Routing
 from penstock.coordinator.settings import CoordinatorSettings, Retention
-from penstock.coordinator.start_timeout import StartTimeout
-from penstock.domain.gates import Gate
+from penstock.domain.flow.gates import Gate
+from penstock.domain.flow.pauses import PauseKind
 from penstock.domain.job import State
 from penstock.domain.options import Options
-from penstock.domain.pauses import PauseKind
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.coordinator.conftest import Scene
 
 
@@ -60,8 +60,8 @@ def test_every_duty_has_its_interval_from_the_settings(scene: Scene) -> None:
     )  # fmt: skip
     intervals = {type(duty).__name__: duty.interval for duty in (make(scene.store, settings) for make in DUTIES)}
     assert intervals == {
-        "Recovery": 1, "Ownerless": 1, "Expiry": 1, "Gates": 1, "Ageing": 1, "Routing": 1, "StartTimeout": 2,
-        "Probes": 3, "Pruning": 4, "Schedules": 5, "Workflows": 1,
+        "Recovery": 1, "Ownerless": 1, "Expiry": 1, "GateTending": 1, "Ageing": 1, "Routing": 1, "StartTimeout": 2,
+        "Probes": 3, "Pruning": 4, "Firing": 5, "WorkflowSteps": 1,
     }  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_jobs_that_nobody_would_let_through_are_let_through(scene: Scene, sessio
     scene.pass_time(2)
     scene.world.store.expire_jobs(p.ExpireJobs()).wait()
     assert (scene.world.state(ahead.id), scene.world.state(behind.id)) == (State.EXPIRED, State.BLOCKED)
-    do(scene, Gates(scene.store, CoordinatorSettings()))
+    do(scene, GateTending(scene.store, CoordinatorSettings()))
     assert [claim.id for claim in scene.world.claim(session)] == [behind.id]
 
 
@@ -83,7 +83,7 @@ def test_jobs_before_a_gate_that_is_gone_are_found_by_whoever_leads(scene: Scene
     jobs = [msgspec.structs.replace(scene.world.new_job(), gates=(gate,)) for _ in range(3)]
     scene.world.enqueue(*jobs)
     (held,) = scene.world.claim(session)
-    duty = Gates(scene.store, CoordinatorSettings())
+    duty = GateTending(scene.store, CoordinatorSettings())
     for times in (1, ROUNDS):
         lose_gates(scene)
         scene.world.complete(held)
@@ -135,16 +135,13 @@ def test_jobs_of_workers_whose_rows_are_gone_are_taken_back_by_whoever_leads(
     assert f"session {gone}" in caplog.text
 
 
-def test_start_timeout_goes_on_until_all_is_given_back(
-    scene: Scene, session: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_start_timeout_goes_on_until_all_is_given_back(scene: Scene, session: int) -> None:
     jobs = scene.world.add_many(1100)
     scene.world.claim(session, 1100)
     scene.pass_time(300)
     scene.beat(session)
     do(scene, StartTimeout(scene.store, CoordinatorSettings()))
     assert all(scene.world.state(job) is State.PENDING for job in jobs)
-    assert "claimed and not begun within 5m" in caplog.text
 
 
 def test_a_step_of_the_stores_clock_gives_nothing_back_before_its_time(

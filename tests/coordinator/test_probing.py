@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
-from penstock.coordinator import probes
-from penstock.coordinator.probes import answers
+from penstock.coordinator.duties import probes
+from penstock.coordinator.duties.probes import answers
 
 
 async def asked(reply: bytes | None, path: str = "/ready?worker=a-b") -> tuple[bool | None, bytes]:

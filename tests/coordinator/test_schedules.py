@@ -10,10 +10,10 @@ import pytest
 
 from penstock import App, Job
 from penstock.coordinator.coordinator import Coordinator
+from penstock.coordinator.duties.schedules import Firing
 from penstock.coordinator.leader import Leader
-from penstock.coordinator.schedules import Schedules
 from penstock.coordinator.settings import CoordinatorSettings
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 from tests.coordinator.conftest import Scene
 from tests.simulation.loop import VirtualLoop
 
@@ -37,7 +37,7 @@ def coordinator(scene: Scene, name: str) -> VirtualLoop:
 
     async def run() -> None:
         leader = Leader(scene.store, lambda: session, name, LEASE)
-        await Coordinator(leader, [Schedules(scene.store, CoordinatorSettings())], lambda: True).run()
+        await Coordinator(leader, [Firing(scene.store, CoordinatorSettings())], lambda: True).run()
 
     return scene.begin(name, run)
 
@@ -85,7 +85,7 @@ def test_two_leaders_at_once_take_each_tick_once(scene: Scene, app: App) -> None
     """Without the term, which keeps leaders of the past away: the revision is enough."""
 
     async def run() -> None:
-        duty = Schedules(scene.store, CoordinatorSettings())
+        duty = Firing(scene.store, CoordinatorSettings())
         while True:
             await asyncio.sleep(await duty.do(None))
 

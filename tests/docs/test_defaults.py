@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from penstock.coordinator.settings import Retention
+from penstock.declare.jobtype import EnqueueOptions, TypeOptions
 from penstock.domain.duration import format_duration
-from penstock.domain.options import PRIORITY_MAX, PRIORITY_MIN, TAGS_MAX, Backoff, Policy
+from penstock.domain.options import PRIORITY_MAX, PRIORITY_MIN, SNOOZES_MAX, TAGS_MAX, Backoff, Policy
 from penstock.domain.payload import DEPTH_MAX, PAYLOAD_BYTES_MAX
-from penstock.jobtype import EnqueueOptions, TypeOptions
 from penstock.worker.settings import WorkerSettings
 from tests.docs.pages import ROOT
 
@@ -35,6 +35,8 @@ def test_the_option_table_is_complete() -> None:
 
 def test_option_defaults() -> None:
     assert table_row("attempts")[2] == str(Policy().attempts)
+    assert table_row("snoozes")[2] == str(Policy().snoozes)
+    assert f"0 to {SNOOZES_MAX:,};" in table_row("snoozes")[1]
     assert Policy().timeout == 300
     assert table_row("timeout")[2] == "5 minutes"
     assert Backoff() == Backoff(5.0, 2.0, 3600.0)

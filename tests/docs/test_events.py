@@ -9,7 +9,8 @@ from tests.tidy.tree import SOURCE, files
 
 EVENT = re.compile(r"[\"`]((?:coordinator|job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)[\"`]")
 CALL = re.compile(
-    r"(?:fields|_log)\([^)]*?\"((?:coordinator|job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)\"", re.DOTALL
+    r"(?:fields|_log|Line)\([^)]*?\"((?:coordinator|job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)\"",
+    re.DOTALL,
 )
 
 

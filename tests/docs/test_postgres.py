@@ -7,8 +7,8 @@ from dataclasses import fields
 
 import penstock
 from penstock.domain.duration import format_duration
-from penstock.store.postgres.address import PostgresAddress, parse
-from penstock.store.postgres.grants import RIGHTS, SEQUENCES
+from penstock.store.postgres.admin.grants import RIGHTS, SEQUENCES
+from penstock.store.postgres.connection.address import PostgresAddress, parse
 from tests.docs.pages import ROOT
 
 TEXT = (ROOT / "docs" / "postgres.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from penstock.domain.job import SYNONYMS, TRANSITIONS, State
+from penstock.domain.job import SYNONYMS, TRANSITIONS, Event, State
 from tests.docs.pages import ROOT
 
 TEXT = (ROOT / "docs" / "states.md").read_text(encoding="utf-8")
@@ -19,6 +19,10 @@ def test_the_page_lists_exactly_the_transitions() -> None:
 def test_the_page_explains_every_state() -> None:
     explained = re.findall(r"^\| (\w+) \| (?!\w+ \|)[^|]+ \|$", TEXT, flags=re.MULTILINE)
     assert [state for state in explained if state != "state"] == [str(state) for state in State]
+
+
+def test_the_page_explains_every_event() -> None:
+    assert [event for event in Event if f"`{event}`" not in TEXT] == []
 
 
 def test_the_page_names_the_words_of_other_systems() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from penstock import App, State
 from penstock.domain.job import FINAL, Job
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 from tests.cli.conftest import Program
 from tests.docs.pages import PAGE_SECONDS_MAX, ROOT, blocks, commands
 

@@ -8,8 +8,8 @@ each of these moments is met. Every step ends within a bound, or the program say
 
 HOW is walk (one signal for each call), kept (the same, and what the handler raises has to come out of the call as it
 is), again (several), signals (real ones, at moments drawn by lot), cancel (for async calls) or behind. After `follow`,
-a thread enqueues all the time. `without:NAME` takes a safeguard of penstock/store/interrupts.py away: whatever comes
-after it must fail.
+a thread enqueues all the time. `seed:NUMBER` is for what is drawn by lot. `without:NAME` takes a safeguard of
+penstock/store/interrupts.py away: whatever comes after it must fail.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from penstock.domain.errors import UnknownJob
 from penstock.store import interrupts as safeguards
 
 STEP_SECONDS = 20.0
-FILES_MAX = 12
+FILES_MAX = 5
+"""How many more may be open at the end: the pool of connections is full then, and the thread beside has one in hand."""
 SIGNAL = signal.SIGALRM
 TIMES_MAX = 6
 LOOKS = {dis.opmap[name] for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD") if name in dis.opmap}
@@ -147,6 +148,7 @@ for line in sys.stdin:
 class Program:
     def __init__(self, address: str) -> None:
         self.address = address
+        self.seed = ""
         self.app = app = App(address)
 
         @app.job(name="task")
@@ -355,7 +357,7 @@ def behind(program: Program) -> int:
     begun, enough = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with App(program.address).transaction() as tx:
+        with App(program.address) as app, app.transaction() as tx:
             program.task.using(id=id, conn=tx).enqueue(8)
             begun.set()
             enough.wait(STEP_SECONDS)
@@ -376,7 +378,7 @@ def behind(program: Program) -> int:
 
 
 def do(program: Program, call: str, how: str, steps: int) -> int:
-    seeded = random.Random(f"{call} {how}")
+    seeded = random.Random(f"{call} {how} {program.seed}")
     faulthandler.dump_traceback_later(STEP_SECONDS, exit=True)
     if how == "behind":
         return behind(program)
@@ -419,6 +421,8 @@ def main(address: str, *tasks: str) -> None:
     for task in tasks:
         if task == "follow":
             program.follow()
+        elif task.startswith("seed:"):
+            program.seed = task
         elif task.startswith("without:"):
             leave_unguarded(task.partition(":")[2])
         else:

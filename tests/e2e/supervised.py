@@ -29,12 +29,12 @@ SAVED_AT = 1.7e9
 BOOT = """
 import ctypes, faulthandler, os, signal, sys
 from penstock.cli.main import main
-from penstock.cli.supervisor import place, supervisor
+from penstock.supervisor import process_slot, supervisor
 
 faulthandler.register(signal.SIGUSR1, sys.stdout)
 os.chdir({folder!r})
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-place.KILL_SECONDS = {kill_seconds!r}
+process_slot.KILL_SECONDS = {kill_seconds!r}
 supervisor.RENEW_SECONDS = {renew_seconds!r}
 supervisor.RELOAD_SECONDS = {reload_seconds!r}
 if {subreaper!r}:

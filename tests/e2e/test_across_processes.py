@@ -14,8 +14,8 @@ async def echo(word: str) -> str:
 """
 
 WITHOUT_POLLING = """
-from penstock.store.sqlite.doorbell import DoorbellListener
-from penstock.worker import claimer
+from penstock.store.sqlite.connection.doorbell import DoorbellListener
+from penstock.worker.claiming import claimer
 
 wait = DoorbellListener.wait
 DoorbellListener.wait = lambda self, timeout: wait(self, 600)
@@ -23,7 +23,7 @@ claimer.LOOK_AGAIN_SECONDS = 600
 """
 
 WITHOUT_BELL = """
-from penstock.store.sqlite.doorbell import DoorbellListener
+from penstock.store.sqlite.connection.doorbell import DoorbellListener
 
 DoorbellListener._on_ring = lambda self: self._socket.recv(64)
 """

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from penstock import App, State
-from penstock.store.params import ListDead
+from penstock.store.contract import ListDead
 from tests.e2e.processes import Process, Processes, until
 
 pytestmark = pytest.mark.turns
@@ -18,11 +18,11 @@ BRISK = {
 }  # fmt: skip
 
 LAZY = """
-from penstock.store import params as p
+from penstock.store import contract as p
 
 session = app.store.register_worker(
     p.RegisterWorker(worker_id="lazy", host="h", pid=os.getpid(), version="1", slots=5, stale_after=600.0)
-).wait()
+).wait().session
 claimed = app.store.claim_jobs(p.ClaimJobs(session, 5)).wait().jobs
 say("claimed", len(claimed))
 while True:
@@ -49,7 +49,7 @@ def test_claimed_and_never_begun_is_given_to_another_and_no_attempt_is_spent(app
     steps = app.store.read_history(job.id).wait()
     assert [step.event for step in steps] == ["give_back"]
     assert "timeout" in str(steps[0].reason)
-    worker.wait_for("given back: 1 jobs")
+    worker.wait_for("attempt 1 returned: start timeout")
 
 
 def test_no_worker_can_run_it_and_its_type_wants_to_fail(app: App, processes: Processes) -> None:
@@ -148,7 +148,7 @@ def test_when_the_leader_is_killed_another_takes_over_and_recovers_its_jobs(
     first.wait()
     assert job.result(timeout=30) == 2
     await_lead(second, after=first)
-    second.wait_for("recovered 1 jobs of lost workers")
+    second.wait_for("recovered 1 job of lost workers")
 
 
 def test_a_leader_that_was_stopped_for_a_while_leads_no_more(app: App, processes: Processes) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from penstock import App, State
-from penstock.store.params import ClaimJobs, HeartbeatWorker, RegisterWorker
+from penstock.store.contract import ClaimJobs, HeartbeatWorker, RegisterWorker
 from tests.e2e.processes import Processes, counts, until
 
 pytestmark = pytest.mark.turns
@@ -19,7 +19,7 @@ BRISK = {
 
 HANDLERS = """
 from penstock import State
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 
 @app.job(attempts=3)
 async def block(gate: str) -> str:
@@ -55,9 +55,13 @@ async def some_blocks(number: int, gate: str) -> None:
 def let_start_timeout_pass(app: App) -> None:
     """What was claimed before has been judged when a job is given back that another claims now and never begins."""
     decoy = app.enqueue("decoy", priority=100, queue="decoys")
-    lazy = app.store.register_worker(
-        RegisterWorker(worker_id="lazy", host="h", pid=1, version="1", slots=1, stale_after=600.0)
-    ).wait()
+    lazy = (
+        app.store.register_worker(
+            RegisterWorker(worker_id="lazy", host="h", pid=1, version="1", slots=1, stale_after=600.0)
+        )
+        .wait()
+        .session
+    )
     until(lambda: app.store.claim_jobs(ClaimJobs(lazy, 1, queues=("decoys",))).wait().jobs, "the decoy is claimed")
 
     def is_given_back() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 from penstock import App, State
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.e2e.processes import Process, Processes, counts, until
 from tests.e2e.test_orderly_stop import GATED, status_of
 

@@ -31,9 +31,9 @@ def interrupt_at(owner, name, call=1):
     setattr(owner, name, interrupting)
 
 from penstock.store.sqlite.store import SqliteStore
-from penstock.store.sqlite.file import OpenFile
+from penstock.store.sqlite.connection.file import OpenFile
 from penstock.worker import settings as worker_settings
-from penstock.worker.executor import Executor
+from penstock.worker.executing.executor import Executor
 from penstock.worker.worker import Worker
 """
 
@@ -125,7 +125,7 @@ def test_interrupting_a_worker(app: App, processes: Processes, tmp_path: Path, p
 def test_interrupting_before_the_worker_listens_to_signals(app: App, processes: Processes, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     enqueue_notes(app, notes)
-    point = "import penstock.app; interrupt_at(penstock.app, 'make_settings')"
+    point = "import penstock.app.running; interrupt_at(penstock.app.running, 'make_settings')"
     worker = processes.launch(INTERRUPT_AT + point + HANDLERS)
     worker.wait_for("interrupting")
     assert worker.wait() != 0
@@ -168,7 +168,7 @@ def test_interrupting_twice_while_the_lifespan_hangs(app: App, processes: Proces
 
 CLIENT_POINTS = {
     "before the transaction": "interrupt_at(OpenFile, 'begin')",
-    "within the transaction": "import penstock.store.sqlite.enqueue as e; interrupt_at(e, '_point_to_new')",
+    "within the transaction": "import penstock.store.sqlite.hot.enqueue as e; interrupt_at(e, '_point_to_new')",
     "before the commit": "interrupt_at(OpenFile, 'commit')",
     "after the commit": "interrupt_at(OpenFile, 'committed')",
 }

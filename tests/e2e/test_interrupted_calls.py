@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.contract.engines import Engine
+from tests.long import commits
 
 LIMIT_SECONDS = 300
 
@@ -38,7 +39,7 @@ UNGUARDED = {"take": "enqueue:walk:0", "whole": "enqueue:again:0"}
 
 
 def interrupt(address: str, tasks: list[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.e2e.interrupted", address, *tasks]
+    command = [sys.executable, "-m", "tests.e2e.interrupted", address, f"seed:{commits()}", *tasks]
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock import App, State
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 from tests.e2e.processes import until
 from tests.e2e.supervised import Supervised
 

@@ -41,7 +41,7 @@ def test_a_killed_workers_job_is_recovered_and_run_by_another(app: App, processe
     steps = app.store.read_history(job.id).wait()
     assert [(step.event, step.attempt) for step in steps] == [("recover", 1)]
     assert steps[0].reason == "its worker was lost"
-    second.wait_for("recovered 1 jobs of lost workers")
+    second.wait_for("recovered 1 job of lost workers")
     assert {row.pid: row.status for row in app.store.list_workers().wait()} == {first.pid: "lost", second.pid: "active"}
 
 

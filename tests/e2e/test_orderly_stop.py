@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from penstock import App, State
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 from tests.e2e.processes import Process, Processes, counts, until
 
 GATED = """

@@ -144,12 +144,12 @@ def test_logs_of_a_child_look_like_those_of_the_worker(supervised: Supervised, a
     ("handlers", "code", "problem"),
     [
         ("""
-         from penstock.worker import child
+         from penstock.worker.processes import child_main
 
          @app.job(runner="process")
          def work() -> None: ...
 
-         if child.loading:
+         if child_main.loading:
              import no_such_module
          """, 2, "the process handlers of this app cannot run: ModuleNotFoundError: No module named 'no_such_module'"),
         ("""

@@ -9,7 +9,7 @@ import pytest
 
 from penstock import App, Job, State
 from penstock.domain.clock import to_us
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 from tests.e2e.processes import Process, Processes, until
 from tests.e2e.test_lost_workers import QUICK_RECOVERY
 

@@ -108,5 +108,5 @@ def test_who_is_gone_is_noticed_in_time(
     first.send(signal.SIGKILL)
     first.wait()
     set_clock(step)
-    second.wait_for("recovered 1 jobs of lost workers")
+    second.wait_for("recovered 1 job of lost workers")
     assert job.result(timeout=30) == 2

@@ -11,7 +11,7 @@ import pytest
 
 from penstock import App, ConfigError, JobExpired, JobFailed, State, StoreMissing
 from penstock.observe.stuck import takers_among
-from penstock.store.params import DrainWorker, ListDead
+from penstock.store.contract import DrainWorker, ListDead
 from tests.contract.engines import Engine
 from tests.e2e.processes import PATIENCE_SECONDS, Process, Processes, until
 
@@ -125,7 +125,7 @@ def test_a_coordinator_recovers_and_expires(app: App, processes: Processes, gate
     lost = app.get(kill_a_worker_in_its_job(app, processes, gate))
     late = app.enqueue("strange", ttl=0.01)
     running = coordinator(processes)
-    running.wait_for("recovered 1 jobs of lost workers")
+    running.wait_for("recovered 1 job of lost workers")
     until(lambda: [one.id for one in app.store.list_dead(ListDead()).wait().jobs] == [late.id], "it has expired")
     assert lost.state() is State.PENDING
     processes.worker(GATED, **BRISK)

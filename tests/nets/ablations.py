@@ -11,8 +11,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from unittest import mock
 
-from penstock.store.postgres import operate, statements, wiring
-from penstock.store.postgres.seen import Seen
+from penstock.store.postgres import engine
+from penstock.store.postgres.connection import database, statements
+from penstock.store.postgres.hot.seen import Seen
 from tests.nets.interleavings import Net, Verdict
 
 Ablation = Callable[[Net], AbstractContextManager[None]]
@@ -39,7 +40,7 @@ def replaced(*changes: tuple[str, str, str]) -> Ablation:
 
     @contextmanager
     def block(net: Net) -> Iterator[None]:
-        with mock.patch.object(wiring, "sql", sql), mock.patch.object(operate, "sql", sql):
+        with mock.patch.object(database, "sql", sql), mock.patch.object(engine, "sql", sql):
             yield
 
     return block

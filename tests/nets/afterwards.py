@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.domain.errors import PenstockError
 from penstock.domain.options import NO_RESOURCES
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.contract.world import STALE_AFTER, World
 from tests.nets.invariants import Judge
 from tests.nets.stage import PAUSED

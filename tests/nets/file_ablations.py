@@ -10,9 +10,10 @@ from unittest import mock
 
 import apsw
 
-from penstock.store.sqlite import finish
-from penstock.store.sqlite.file import OpenFile
-from penstock.store.sqlite.tx import NO_LANE, Lanes, Tx
+from penstock.store.sql.steps import Steps
+from penstock.store.sqlite.connection.file import OpenFile
+from penstock.store.sqlite.connection.tx import NO_LANE, Lanes, Tx
+from penstock.store.sqlite.hot import finish
 from tests.nets.power import PowerNet, Verdict as CutVerdict
 from tests.nets.writes import Verdict, WriteNet
 
@@ -55,10 +56,10 @@ def own_pauses_only(eligible: Any) -> Any:
 
 
 def cut_in_two(follow: Any) -> Any:
-    def both(tx: Tx, *given: Any) -> None:
-        follow(tx, *given)
-        tx.db.execute("COMMIT")
-        tx.db.execute("BEGIN IMMEDIATE")
+    def both(engine: Any, *given: Any) -> Steps[None]:
+        yield from follow(engine, *given)
+        engine._tx.db.execute("COMMIT")
+        engine._tx.db.execute("BEGIN IMMEDIATE")
 
     return both
 
@@ -101,13 +102,13 @@ SAFEGUARDS: dict[str, Safeguard] = {
         ),
         Safeguard(
             "an end and what follows it are one",
-            replaced(finish, "_follow", cut_in_two),
+            replaced(finish, "follow", cut_in_two),
             ("complete with a follow-up", "enqueue"),
             "BEGIN IMMEDIATE",
         ),
         Safeguard(
             "an end and what follows it are one, also where power is cut",
-            replaced(finish, "_follow", cut_in_two),
+            replaced(finish, "follow", cut_in_two),
             ("complete with a follow-up",),
         ),
         Safeguard("what is promised is synced", replaced(OpenFile, "begin", never_synced), ("enqueue",), "said"),

@@ -11,9 +11,9 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
-from penstock.store import params as p
-from penstock.store.open import open_store
-from penstock.store.postgres.grants import grants_sql
+from penstock.engines import open_store
+from penstock.store import contract as p
+from penstock.store.postgres.admin.grants import grants_sql
 from tests.contract.clock import FakeClock
 from tests.contract.world import World
 from tests.nets.afterwards import work_off

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from penstock.domain.errors import AlreadyRetried, NotLeader, UnknownJob, UnknownWorkflow, UsageError, WorkerRefused
-from penstock.domain.gates import Gate
+from penstock.domain.flow.gates import Gate
 from penstock.domain.job import Event
 from penstock.domain.options import NO_RESOURCES
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.contract.flows import Flow
 from tests.contract.world import STALE_AFTER, World
 from tests.nets.promises import Promise, cancelled, ended, held, lost, not_of_another, stored, stored_anew
@@ -137,6 +137,12 @@ def signals(world: World, stage: Stage) -> p.Signals:
     return world.store.read_signals(p.ReadSignals(stage.one, tokens)).wait()
 
 
+@operation("ended attempts", never_waits=True)
+def ended_attempts(world: World, stage: Stage) -> list[Event | None]:
+    attempts = [(one.id, one.attempt) for one in stage.leased.values()]
+    return world.store.ended_attempts(p.EndedAttempts(stage.one, attempts)).wait()
+
+
 @operation("complete", promise=ended(COMPLETED, "running", "held", "spent", "cancelled"))
 def complete(world: World, stage: Stage) -> list[int]:
     return world.complete(*(stage.leased[name] for name in ("running", "held", "spent", "cancelled")))
@@ -156,20 +162,20 @@ def complete_removed(world: World, stage: Stage) -> list[int]:
 def complete_followed(world: World, stage: Stage) -> list[int]:
     done = stage.leased["running"]
     finish = p.FinishJobs([p.Completed(done.token, 1)], follow_ups=[(done.token, world.new_job(parent=done.id))])
-    return world.store.finish_jobs(finish).wait()
+    return world.store.finish_jobs(finish).wait().lost
 
 
 @operation("complete in a transaction", is_long=True, promise=ended(COMPLETED, "running", "held", "gated", "member"))
 def complete_in(world: World, stage: Stage) -> list[int]:
     with world.store.transaction() as tx:
         done = [p.Completed(stage.leased[name].token, 1) for name in ("running", "held", "gated", "member")]
-        return world.store.finish_jobs(p.FinishJobs(done, transaction=tx)).wait()
+        return world.store.finish_jobs(p.FinishJobs(done, transaction=tx)).wait().lost
 
 
 def ending(world: World, stage: Stage, event: Event, **fields: Any) -> list[int]:
     names = ("running", "held", "gated", "ordered", "slow")
     ends = [p.Unfinished(token=stage.leased[name].token, event=event, **fields) for name in names]
-    return world.store.finish_jobs(p.FinishJobs(unfinished=ends)).wait()
+    return world.store.finish_jobs(p.FinishJobs(unfinished=ends)).wait().lost
 
 
 @operation("fail", promise=ended(DEAD, "running", "held", "gated", "ordered", "slow"))
@@ -185,6 +191,11 @@ def back_off(world: World, stage: Stage) -> list[int]:
 @operation("release", promise=ended(None, "running", "held", "gated", "ordered", "slow"))
 def release(world: World, stage: Stage) -> list[int]:
     return ending(world, stage, Event.RELEASE)
+
+
+@operation("snooze", promise=ended(None, "running", "held", "gated", "ordered", "slow"))
+def snooze(world: World, stage: Stage) -> list[int]:
+    return ending(world, stage, Event.SNOOZE, started_at=1)
 
 
 @operation("once")
@@ -219,7 +230,7 @@ def expire(world: World, stage: Stage) -> None:
 
 @operation("age", NotLeader)
 def age(world: World, stage: Stage) -> int:
-    return world.store.age_jobs(p.AgeJobs(60.0, stage.term)).wait()
+    return world.store.age_jobs(p.AgeJobs(60.0, stage.term)).wait().jobs
 
 
 @operation("fail unroutable", NotLeader)
@@ -227,7 +238,7 @@ def unroutable(world: World, stage: Stage) -> list[str]:
     asked = p.FailUnroutable(
         type="task", queue="default", capability="general", resources=NO_RESOURCES, reason="nobody", term=stage.term
     )
-    return world.store.fail_unroutable(asked).wait()
+    return world.store.fail_unroutable(asked).wait().ids
 
 
 @operation("tend gates", NotLeader)
@@ -242,7 +253,7 @@ def prune(world: World, stage: Stage) -> int:
 
 @operation("settle workflows", NotLeader)
 def settle(world: World, stage: Stage) -> int:
-    return world.store.settle_workflows(p.SettleWorkflows(stage.term)).wait()
+    return world.store.settle_workflows(p.SettleWorkflows(stage.term)).wait().jobs
 
 
 @operation("take the lead")
@@ -351,12 +362,12 @@ def drain(world: World, stage: Stage) -> bool:
 def retry_dead(world: World, stage: Stage) -> list[tuple[str, str]]:
     ids = (stage.ended["dead"], stage.ended["dead too"])
     filter = p.DeadFilter(ids=ids)
-    return world.store.retry_dead(p.RetryDead(filter=filter, new_ids=[world.new_id(), world.new_id()])).wait()
+    return world.store.retry_dead(p.RetryDead(filter=filter, new_ids=[world.new_id(), world.new_id()])).wait().pairs
 
 
 @operation("purge the dead", removes=True, purges=True)
 def purge(world: World, stage: Stage) -> int:
-    return world.store.purge_dead(p.PurgeDead(filter=p.DeadFilter())).wait()
+    return world.store.purge_dead(p.PurgeDead(filter=p.DeadFilter())).wait().jobs
 
 
 # Enqueues
@@ -427,7 +438,7 @@ def enqueue_workflow(world: World, stage: Stage) -> None:
 @operation("complete a member", promise=ended(COMPLETED, "member"))
 def complete_member(world: World, stage: Stage) -> list[int]:
     done = stage.leased["member"]
-    return world.store.finish_jobs(p.FinishJobs([p.Completed(done.token, 1, "1", member=done.id)])).wait()
+    return world.store.finish_jobs(p.FinishJobs([p.Completed(done.token, 1, "1", member=done.id)])).wait().lost
 
 
 @operation("fail a member", promise=ended(DEAD, "sibling"))
@@ -449,7 +460,7 @@ def cancel_workflow(world: World, stage: Stage) -> p.WorkflowCancelled:
 @operation("retry a workflow", UnknownWorkflow, UsageError)
 def retry_workflow(world: World, stage: Stage) -> int:
     ids = [world.new_id() for _ in range(4)]
-    return world.store.retry_workflow(p.RetryWorkflow(id=stage.flows["failed"].id, new_ids=ids)).wait()
+    return world.store.retry_workflow(p.RetryWorkflow(id=stage.flows["failed"].id, new_ids=ids)).wait().jobs
 
 
 @operation("fire a schedule", NotLeader)
@@ -458,7 +469,7 @@ def fire(world: World, stage: Stage) -> dict[str, str | None]:
     assert row is not None
     taken = msgspec.structs.replace(row, next_at=(row.next_at or 0) + 10**9, fires=row.fires + 1)
     change = p.ScheduleChange(row.name, taken, row.revision, (world.new_job(tags=("schedule:nightly",)),))
-    return world.store.change_schedules(p.ChangeSchedules([change], term=stage.term)).wait()
+    return world.store.change_schedules(p.ChangeSchedules([change], term=stage.term)).wait().last
 
 
 @operation("edit a schedule")
@@ -467,4 +478,4 @@ def edit(world: World, stage: Stage) -> dict[str, str | None]:
     assert row is not None
     changed = msgspec.structs.replace(row, status="paused")
     change = p.ScheduleChange(row.name, changed, row.revision)
-    return world.store.change_schedules(p.ChangeSchedules([change], actor="person")).wait()
+    return world.store.change_schedules(p.ChangeSchedules([change], actor="person")).wait().last

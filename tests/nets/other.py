@@ -12,14 +12,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from importlib.resources import files
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from penstock.store.sqlite.statements import sql
+from penstock.store.sqlite.connection.statements import sql, sql_files
 from tests.contract.world import World
 from tests.nets.file_scene import FIRST, open_world
 from tests.nets.holding import words
@@ -143,8 +142,8 @@ def main(address: str) -> None:
     """Fork one at each line."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    for file in (files("penstock.store.sqlite") / "sql").iterdir():
-        sql(file.name.removesuffix(".sql"))  # So that none of them has to read it.
+    for name in sql_files():
+        sql(name)  # So that none of them has to read it.
     for _ in sys.stdin:
         if os.fork() == 0:
             try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.domain.job import FINAL, StateCode
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.nets.seen import CANCELLED, Seen
 from tests.nets.stage import Stage
 

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.gates import Gate
+from penstock.domain.flow.gates import Gate
 from penstock.domain.job import Event
 from penstock.domain.options import Tenant, Unique
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.contract.flows import Flow, end
 from tests.contract.world import World, policy_text
 

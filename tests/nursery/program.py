@@ -19,7 +19,7 @@ import msgspec
 
 LIMIT = 1 << 20
 ALREADY_IMPORTED = (
-    "psycopg", "penstock.app", "penstock.client", "penstock.worker.worker", "penstock.worker.processes",
+    "psycopg", "penstock.app", "penstock.client.client", "penstock.worker.worker", "penstock.worker.processes.pool",
     "penstock.store.sqlite.store", "penstock.store.postgres.store", "tests.checker.recording", "tests.chaos.load",
     "tests.chaos.program.clocks", "tests.chaos.program.crashes", "tests.chaos.program.disks",
     "tests.chaos.program.lifeline",

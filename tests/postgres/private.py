@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 NOBODY = 65534
@@ -75,14 +75,16 @@ class PrivateFolder:
             raise RuntimeError(f"{command[0]} failed with {process.returncode}:\n{output}")
         return output
 
-    def start(self, command: Sequence[str | Path], log: Path) -> subprocess.Popen[bytes]:
+    def start(
+        self, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
         """Start a program as the user of this folder and in it. Its output goes to the log."""
         root = os.geteuid() == 0
         with log.open("wb") as output:
             return subprocess.Popen(
                 [str(word) for word in command],
                 cwd=self.path,
-                env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
+                env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -22,6 +22,7 @@ import psycopg
 from tests.postgres import processes
 from tests.postgres.binaries import Version, programs
 from tests.postgres.private import HOST, PrivateFolder, free_port
+from tests.postgres.wrong_clock import WrongClock
 
 USER = "postgres"
 START_SECONDS = 60.0
@@ -46,11 +47,20 @@ DEFAULTS = {
 class Server:
     """Runs as soon as it is made, with the superuser `postgres` and no password. `close` removes all of it."""
 
-    def __init__(self, version: Version, *, encoding: str = "UTF8", settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        version: Version,
+        *,
+        encoding: str = "UTF8",
+        settings: Mapping[str, str] | None = None,
+        wrong_clock: bool = False,
+    ) -> None:
+        """With a wrong clock it goes by one that `set_clock` sets."""
         self.version = version
         self.settings = {**DEFAULTS, **(settings or {})}
         self.port = free_port()
         self._folder = PrivateFolder()
+        self._clock = WrongClock(self._folder) if wrong_clock else None
         self._data = self._folder.path / "data"
         self._process: subprocess.Popen[bytes] | None = None
         try:
@@ -122,7 +132,9 @@ class Server:
         """Start and wait until it accepts connections."""
         settings = [word for key, value in self.settings.items() for word in ("-c", f"{key}={value}")]
         where: list[str | Path] = ["-D", self._data, "-h", HOST, "-p", str(self.port), "-k", self._folder.path]
-        self._process = self._folder.start([programs(self.version) / "postgres", *where, *settings], self.log_path)
+        command = [programs(self.version) / "postgres", *where, *settings]
+        environment = self._clock.environment if self._clock else None
+        self._process = self._folder.start(command, self.log_path, environment)
         try:
             processes.wait_until(self._is_ready, "PostgreSQL accepts connections", START_SECONDS)
         except BaseException:
@@ -167,6 +179,12 @@ class Server:
     def promote(self) -> None:
         """Make a standby take writes again."""
         self.execute("SELECT pg_promote(true)")
+
+    def set_clock(self, step_seconds: float) -> None:
+        """Put it forward (or back, below zero) from what it said first."""
+        if self._clock is None:
+            raise RuntimeError("this server goes by the clock of the machine: start it with wrong_clock=True")
+        self._clock.set(step_seconds)
 
     def close(self) -> None:
         """End it and remove its folder. May be called again."""

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psycopg
@@ -18,6 +19,7 @@ from tests.postgres.pgbouncer import ADMIN, PgBouncer, program
 from tests.postgres.private import PrivateFolder, free_port
 from tests.postgres.proxy import Proxy
 from tests.postgres.server import Mode, Server, shared
+from tests.postgres.wrong_clock import BASE_SECONDS
 from tests.tidy.tree import ROOT
 
 pytestmark = pytest.mark.turns
@@ -25,6 +27,7 @@ pytestmark = pytest.mark.turns
 MODES: tuple[Mode, ...] = ("fast", "immediate")
 STARTS_AND_WAITS = """
 import sys
+import time
 from tests.postgres.pgbouncer import PgBouncer
 from tests.postgres.server import shared
 
@@ -126,6 +129,28 @@ def test_a_standby_can_be_read_and_refuses_to_write_until_promoted(own_server: S
         own_server.execute("INSERT INTO kept VALUES (2)")
     own_server.promote()
     own_server.execute("INSERT INTO kept VALUES (2)")
+
+
+def test_a_clock_that_is_set_is_what_it_goes_by_and_timers_still_go_off(version: Version) -> None:
+    with Server(version, wrong_clock=True) as server, server.connect() as db:
+
+        def off() -> float:
+            ((at,),) = db.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
+            return float(at) - time.time() + BASE_SECONDS
+
+        db.execute("SET statement_timeout = 50")
+        for step in (0.0, 3600.0, -3600.0, 300.0):
+            server.set_clock(step)
+            assert abs(off() - step) < 5
+            with pytest.raises(psycopg.errors.QueryCanceled):
+                db.execute("SELECT pg_sleep(60)")
+        with pytest.raises(ValueError, match="can be set forward by at most 7200 s"):
+            server.set_clock(7201)
+
+
+def test_a_server_with_the_right_clock_cannot_be_set(version: Version) -> None:
+    with pytest.raises(RuntimeError, match="wrong_clock=True"):
+        shared(version).set_clock(1)
 
 
 def test_closing_leaves_nothing_and_may_be_repeated(version: Version) -> None:

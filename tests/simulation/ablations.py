@@ -15,26 +15,22 @@ from unittest import mock
 
 import msgspec
 
+from penstock.domain.flow.pauses import Pauses
 from penstock.domain.job import Event
-from penstock.domain.pauses import Pauses
-from penstock.store import endings, params as p
-from penstock.store.gating import Seen
-from penstock.store.sqlite import (
-    claim,
-    coordinate,
-    enqueue,
-    finish,
-    gates,
-    operate,
-    schedules,
-    statements,
-    tx,
-    workers,
-)
-from penstock.store.sqlite.transaction import SqliteTransaction
-from penstock.store.sqlite.tx import Tx, as_json
-from penstock.worker.budget import Budget
-from penstock.worker.finisher import Finisher
+from penstock.observe.events import Ended, EndedBatch
+from penstock.store import contract as p
+from penstock.store.sql import endings
+from penstock.store.sql.engine import Engine
+from penstock.store.sql.gating import Seen
+from penstock.store.sql.operations import duties, once, schedules, workers
+from penstock.store.sql.steps import Steps, at_once
+from penstock.store.sqlite.connection import statements, tx
+from penstock.store.sqlite.connection.transaction import SqliteTransaction
+from penstock.store.sqlite.connection.tx import Tx, as_json
+from penstock.store.sqlite.hot import claim, enqueue, finish, gates
+from penstock.worker.claiming.budget import Budget
+from penstock.worker.finishing import finisher
+from penstock.worker.finishing.finisher import Finisher
 from tests.simulation.run import Ablation
 
 
@@ -58,6 +54,11 @@ def _replaced(*places: tuple[object, str], by: Any) -> Ablation:
             yield
 
     return block
+
+
+def _nothing_done(owner: object, name: str, answer: object) -> Ablation:
+    """An operation that only says that there was nothing to do."""
+    return _replaced((owner, name), by=at_once(lambda *_: answer))
 
 
 def _without_words(words: str, *names: str, instead: str = "0") -> Ablation:
@@ -89,12 +90,13 @@ def _finish_by_job() -> Iterator[None]:
         found: int | None = tx.db.execute(query, (jobs.get(token, ""),)).get
         return token if found is None else found
 
-    def finish_jobs(tx: Tx, params: p.FinishJobs) -> list[int]:
+    def finish_jobs(tx: Tx, params: p.FinishJobs, engine: Engine) -> p.Finished:
         replace = msgspec.structs.replace
         completed = [replace(one, token=current(tx, one.token)) for one in params.completed]
         unfinished = [replace(one, token=current(tx, one.token)) for one in params.unfinished]
         follow_ups = [(current(tx, token), job) for token, job in params.follow_ups]
-        return real_finish(tx, replace(params, completed=completed, unfinished=unfinished, follow_ups=follow_ups))
+        params = replace(params, completed=completed, unfinished=unfinished, follow_ups=follow_ups)
+        return real_finish(tx, params, engine)
 
     with mock.patch.object(claim, "claim_jobs", claim_jobs), mock.patch.object(finish, "finish_jobs", finish_jobs):
         yield
@@ -109,24 +111,33 @@ def _release_charged(end: p.Unfinished) -> endings.Ending:
     return found._replace(give_back=0) if end.event is Event.RELEASE else found
 
 
-def _follow_ups_of_anybody(tx: Tx, params: p.FinishJobs) -> list[int]:
+def _follow_ups_of_anybody(tx: Tx, params: p.FinishJobs, engine: Engine) -> p.Finished:
     enqueue.enqueue_jobs(tx, [job for _, job in params.follow_ups])
-    return _real_finish(tx, msgspec.structs.replace(params, follow_ups=()))
+    return _real_finish(tx, msgspec.structs.replace(params, follow_ups=()), engine)
 
 
 _real_finish = finish.finish_jobs
 
 
-def _left_out(self: SqliteTransaction, operation: Callable[[Tx], Any]) -> list[int]:
-    return []
+def _left_out(self: SqliteTransaction, operation: Callable[[Tx], Any]) -> p.Finished:
+    return p.Finished()
 
 
-async def _given_up(self: Finisher, batch: p.FinishJobs, *_: object) -> object:
+async def _given_up(self: Finisher, sent: p.FinishJobs, *_: object) -> p.Finished:
     """Outcomes are handed in once: what an outage does to them is not seen to."""
     try:
-        return await self._store.finish_jobs(batch)
+        return await self._store.finish_jobs(sent)
     except Exception:
-        return [*(one.token for one in batch.completed), *(one.token for one in batch.unfinished)]
+        return p.Finished([one.token for one in sent.ends])
+
+
+async def _taken_for_stored(*_: object) -> p.Finished:
+    """Whatever looks lost after an uncertain commit was stored by it, as it was sent."""
+    return p.ALL_STORED
+
+
+def _as_sent(batch: EndedBatch, one: Ended) -> Event:
+    return one.end.event
 
 
 # Enqueueing
@@ -150,12 +161,12 @@ _real_enqueue = enqueue.enqueue_jobs
 # Leading
 
 
-def _lead_for_all(tx: Tx, lead: p.LeadStore) -> p.Leadership:
-    found = coordinate_lead(tx, lead)
+def _lead_for_all(lead: p.LeadStore) -> Steps[p.Leadership]:
+    found = yield from _real_lead(lead)
     return found if lead.lease is None else msgspec.structs.replace(found, acting=True, free_in=lead.lease)
 
 
-coordinate_lead = coordinate.lead_store
+_real_lead = duties.lead_store
 
 
 # Limits
@@ -186,7 +197,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
         Safeguard("one job per unique key", _replaced((enqueue, "_taken"), by=lambda *_: None), 0),
         Safeguard(
             "recovery of lost workers' jobs",
-            _replaced((workers, "recover_jobs"), by=lambda *_: p.Recovered([], [])),
+            _nothing_done(workers, "recover_jobs", p.Recovered([], [])),
             0,
         ),
         Safeguard("a crash costs an attempt", _replaced((workers, "ending_of_lost"), by=_crash_for_free), 0),
@@ -206,24 +217,27 @@ SAFEGUARDS: dict[str, Safeguard] = {
             ),
             3,
         ),
-        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 104),
+        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 11),
         Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
         Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 4),
-        Safeguard("start timeout", _replaced((coordinate, "give_back_jobs"), by=lambda *_: p.GivenBack([], [])), 3),
-        Safeguard("one leader", _replaced((coordinate, "lead_store"), by=_lead_for_all), 0),
+        Safeguard("an uncertain outcome is asked for", _replaced((finisher, "what_is_true"), by=_taken_for_stored), 48),
+        Safeguard("an end is told as it is stored", _replaced((EndedBatch, "event_of"), by=_as_sent), 1),
+        Safeguard("start timeout", _nothing_done(duties, "give_back_jobs", p.GivenBack([], [])), 3),
+        Safeguard("one leader", _replaced((duties, "lead_store"), by=_lead_for_all), 0),
         Safeguard(
             "the check of the leader's term",
             _replaced(
-                (coordinate, "check_term"),
+                (duties, "check_term"),
                 (workers, "check_term"),
-                (operate, "check_term"),
                 (schedules, "check_term"),
-                by=lambda *_: None,
+                by=at_once(lambda *_: None),
             ),
             3,
         ),
         Safeguard(
-            "the revision of a schedule", _without_words("revision = :before", "update_schedule", instead=":before"), 2
+            "the revision of a schedule",
+            _without_words("AND revision = new.value ->> 'revision'", "update_schedules", instead=""),
+            2,
         ),
         Safeguard("a pause holds", _replaced((tx, "Pauses"), by=lambda *_: Pauses()), 3),
         Safeguard("room at a gate", _replaced((gates, "read_gates"), by=_always_room), 5),
@@ -234,10 +248,14 @@ SAFEGUARDS: dict[str, Safeguard] = {
         Safeguard("whoever makes room says so", _replaced((gates, "wake_gates"), by=lambda *_: None), 5),
         Safeguard("the order of a key", _replaced((gates, "room_for"), by=lambda job, gate, first: gate.room > 0), 20),
         Safeguard("a job is raised with its row", _without_words(":raised", "raise_job", instead="priority"), 4),
-        Safeguard("an effect is begun once", _replaced((coordinate, "begin_once"), by=lambda *_: p.Once("run")), 0),
+        Safeguard("an effect is begun once", _replaced((once, "begin_once"), by=at_once(lambda *_: p.Once("run"))), 0),
         Safeguard("resources are counted", _replaced((Budget, "free"), by=lambda _: None), 2),
-        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 60),
-        Safeguard("the leader settles workflows", _replaced((coordinate, "settle_workflows"), by=lambda *_: 0), 3),
+        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 44),
+        Safeguard(
+            "the leader settles workflows",
+            _nothing_done(duties, "settle_workflows", p.Changed(0)),
+            3,
+        ),
         Safeguard("a step waits for every job before it", _without_words("open - :ended", "count_down"), 3),
         Safeguard("a step waits for every step before it", _without_words("pending - 1", "unblock_steps"), 18),
         Safeguard("a workflow stops", _without_words(":stop", "stop_workflow"), 3),

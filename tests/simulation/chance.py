@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from penstock.domain import ids
+from penstock.system import ids
 
 
 @contextmanager

@@ -11,9 +11,9 @@ from typing import Generic, TypeVar
 import msgspec
 
 from penstock import AlreadyRetried, CommitUncertain, EnqueueUncertain, JobCall, StoreError, UnknownJob, UsageError
+from penstock.client.schedules.book import ScheduleBook
 from penstock.domain.job import FINAL, State
-from penstock.schedules.book import Schedules
-from penstock.store.params import (
+from penstock.store.contract import (
     CancelJob,
     DeadFilter,
     ListDead,
@@ -168,7 +168,7 @@ class HurriedProcess(Process):
             to_tick = 1.0 - self.loop.time() % 1.0
             await asyncio.sleep(to_tick + self.random.uniform(0.0, HURRY_SECONDS))
             try:
-                await Schedules(self.client).arun(self.random.choice(NAMES))
+                await ScheduleBook(self.client).arun(self.random.choice(NAMES))
             except StoreError:
                 continue
 

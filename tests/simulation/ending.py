@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from penstock.store.contract import Store, Transaction
+from penstock.domain.job import FINAL
+from penstock.store.contract import Happened, SqlStore, Transaction
 from tests.checker.history import History
+from tests.checker.truth import TrueJob
 from tests.simulation.process import HookCalled
 
 # Where a job is says what state it is in: it must be in one place.
@@ -30,7 +32,7 @@ def misplaced_jobs(tx: Transaction) -> Iterator[str]:
         yield f"job {job} is in {places} places of the store"
 
 
-def workers_left(store: Store) -> Iterator[str]:
+def workers_left(store: SqlStore) -> Iterator[str]:
     """After all have stopped in order, nobody is thought to run."""
     for one in store.list_workers().wait():
         if one.status in ("active", "draining"):
@@ -55,3 +57,16 @@ def untrue_hooks(calls: Iterable[HookCalled], history: History) -> Iterator[str]
             yield f"{one.hook} was called {times} times for job {one.job} with token {one.token}"
         if one.token in refused - doubtful:
             yield f"{one.hook} was called for job {one.job} with token {one.token}, whose outcome was refused"
+
+
+def untrue_ends(told: Iterable[Happened], jobs: Iterable[TrueJob]) -> Iterator[str]:
+    """Observers are told of the end of a job at most once, and as it is stored. Whoever dies before it has told what it
+    has done, or was never answered, tells nothing. A job that was removed may have been enqueued anew, and end again.
+    """
+    stored = {job.id: job.state for job in jobs}
+    ends = Counter((one.id, one.state) for one in told if one.state in FINAL and one.event != "retried")
+    for (job, state), times in ends.items():
+        if times > 1 and job in stored:
+            yield f"it was told {times} times that job {job} has ended as {state}"
+        if stored.get(job, state) != state:
+            yield f"it was told that job {job} has ended as {state}, and it is {stored[job]}"

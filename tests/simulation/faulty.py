@@ -17,7 +17,7 @@ from tests.simulation.weather import Fault
 T = TypeVar("T")
 
 AT_ONCE = frozenset({
-    "address", "info", "version", "migration_status", "migration_sql", "migrate", "close",
+    "address", "info", "version", "migration_status", "migration_script", "migrate", "close",
 })  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def bring_about(theme: Theme, weather: Weather) -> Weather:
 
 def draw_features(random: Random, theme: Collection[str]) -> list[str]:
     """Two of the theme or more, that can be together."""
-    some = random.sample(sorted(theme), random.randint(2, len(theme)))
+    some = random.sample(sorted(theme), random.randint(min(2, len(theme)), len(theme)))
     chosen: list[str] = []
     for one in some:
         if not any(frozenset((one, other)) in NEVER for other in chosen):

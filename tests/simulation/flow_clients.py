@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 from penstock import UnknownJob, UsageError, WorkflowState
-from penstock.store.params import CancelJob, CancelWorkflow, EnqueueWorkflow, NewWorkflow, RetryWorkflow
+from penstock.store.contract import CancelJob, CancelWorkflow, EnqueueWorkflow, NewWorkflow, RetryWorkflow
 from tests.simulation.clients import ClientProcess, until_known
 from tests.simulation.flows import FlowOrder
 

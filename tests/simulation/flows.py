@@ -8,9 +8,9 @@ from random import Random
 from typing import Any
 
 from penstock import Workflow
-from penstock.client import Client
+from penstock.client.client import Client
 from penstock.domain.workflows import OnFailure
-from penstock.store.params import NewWorkflow
+from penstock.store.contract import NewWorkflow
 from tests.simulation.features import Theme, draw_features, make_item
 from tests.simulation.jobs import bind
 from tests.simulation.names import Item

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import msgspec
 
 from penstock import App, BatchContext, Context, Exponential, Failed, Handler, JobCall, Resources, Workflow
-from penstock.client import Client
-from penstock.jobtype import JobType
+from penstock.client.client import Client
+from penstock.declare.jobtype import JobType
 from penstock.store.contract import Transaction
 from tests.simulation.features import make_item
 from tests.simulation.names import NOWHERE

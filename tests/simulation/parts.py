@@ -8,13 +8,13 @@ from typing import Any
 
 from penstock.domain.errors import PenstockError
 from penstock.domain.registry import Registry
-from penstock.worker.heartbeat import Heartbeat
+from penstock.worker.liveness.heartbeat import HeartbeatThread
 from penstock.worker.worker import Parts
 
 log = logging.getLogger("penstock.worker")
 
 
-class LoopHeartbeat(Heartbeat):
+class LoopHeartbeat(HeartbeatThread):
     """Beats from a task instead of a thread; what it says and concludes is the real one's."""
 
     _task: asyncio.Task[None] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,14 @@ from random import Random
 from typing import Any, NamedTuple, cast
 
 from penstock import Context
-from penstock.client import Client
+from penstock.client.client import Client
 from penstock.domain.errors import ConfigError, StoreError, WorkerRefused
 from penstock.domain.options import DEFAULT_CAPABILITY
-from penstock.store.contract import Store, Transaction
+from penstock.observe.events import Events, Observer
+from penstock.observe.observed import observed
+from penstock.store.contract import Happened, SqlStore, Transaction
 from penstock.store.sqlite.store import SqliteStore
+from penstock.worker.served import ServedApp
 from penstock.worker.settings import make_settings
 from penstock.worker.worker import Worker
 from tests.checker.events import Event
@@ -47,6 +50,18 @@ class HookCalled(NamedTuple):
     token: int
 
 
+class Heard(Observer):
+    """What observers in the processes of a seed were told of jobs, all together."""
+
+    every_success = True
+
+    def __init__(self) -> None:
+        self.jobs: list[Happened] = []
+
+    def happened(self, jobs: Sequence[Happened]) -> None:
+        self.jobs += jobs
+
+
 @dataclass(slots=True, kw_only=True)
 class Surroundings:
     """What all processes of a seed share. The weather is that for the next one that starts."""
@@ -60,6 +75,7 @@ class Surroundings:
     theme: Theme
     events: list[Event]
     hooks: list[HookCalled]
+    heard: Heard
     ended: Callable[[Process], None]
     """Told when a process was killed, or its main function has returned or raised."""
 
@@ -81,7 +97,7 @@ class Process:
             random=Random(f"{around.seed} file {name}").random,
         )
         self.log = _EndingLog(around.events, name, around.clock.stamp)
-        self.store = RecordingStore(cast(Store, FaultyStore(self.file, self.line)), self.log)
+        self.store = RecordingStore(cast(SqlStore, FaultyStore(self.file, self.line)), self.log)
         self.client = Client(lambda: self.store, program.registry, self.clock)
         self._wall_stopped_at: float | None = None
         self._in_use: Counter[str] = Counter()
@@ -212,9 +228,10 @@ class WorkerProcess(Process):
             ageing=AGEING_SECONDS if "aged" in self.around.theme else None,
             health="off",  # No sockets, no threads.
         )
-        self._worker = Worker(
-            self.store, program.registry, self.client, settings, self.clock, self._lifespan, _no_children, on_the_loop()
-        )
+        events = Events(self.around.heard)
+        app = ServedApp(store=observed(self.store, events), registry=program.registry, client=self.client,
+                        lifespan=self._lifespan, place=_no_children, events=events)  # fmt: skip
+        self._worker = Worker(app, settings, self.clock, on_the_loop())
         await self._worker.run()
 
     @asynccontextmanager

@@ -7,12 +7,11 @@ from random import Random
 from typing import Any
 
 from penstock import JobCall
+from penstock.client.schedules.edits import new_row
+from penstock.client.schedules.plan import make_plan
 from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.ids import id_from
-from penstock.schedules.edits import new_row
-from penstock.schedules.plan import make_plan
-from penstock.store.contract import Store
-from penstock.store.params import ChangeSchedules, ReadSchedules, ScheduleChange, ScheduleRow, decode_plan
+from penstock.store.contract import ChangeSchedules, ReadSchedules, ScheduleChange, ScheduleRow, SqlStore, decode_plan
 from tests.simulation.features import Theme, draw_features, make_item
 from tests.simulation.jobs import bind, work
 
@@ -22,7 +21,7 @@ NAMES = (EACH, "once", "skip")
 TICKS_MIN, TICKS_MAX = 4, 8
 
 
-def add_schedules(store: Store, random: Random, theme: Theme, seconds: float) -> None:
+def add_schedules(store: SqlStore, random: Random, theme: Theme, seconds: float) -> None:
     now = store.read_clock().wait()
     limit = random.randint(TICKS_MIN, TICKS_MAX)
     plans: dict[str, dict[str, Any]] = {
@@ -42,11 +41,11 @@ def _job(name: str, random: Random, theme: Theme) -> JobCall[Any]:
     return bind(item.kind, item.args, item.options)
 
 
-def read_rows(store: Store) -> list[ScheduleRow]:
+def read_rows(store: SqlStore) -> list[ScheduleRow]:
     return store.read_schedules(ReadSchedules()).wait().schedules
 
 
-def left_out(store: Store) -> Iterator[str]:
+def left_out(store: SqlStore) -> Iterator[str]:
     """Ticks of which there is no job, though each was to make one."""
     for row in read_rows(store):
         plan = decode_plan(row)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from penstock.domain.errors import CommitUncertain, StoreClosed, StoreUnavailable
-from penstock.store.params import CancelJob, Enqueued, EnqueueJobs, JobSpec, ListJobs, NewJob
+from penstock.store.contract import CancelJob, Enqueued, EnqueueJobs, JobSpec, ListJobs, NewJob
 from penstock.store.sqlite.store import SqliteStore
 from tests.simulation.faulty import FaultyStore
 from tests.simulation.line import Line

@@ -14,9 +14,9 @@ HEARTBEAT_SECONDS = 0.5
 STALE_SECONDS = 3 * HEARTBEAT_SECONDS
 
 READS = frozenset({
-    "read_signals", "list_workers", "read_types", "read_limits", "read_job", "list_jobs", "count_jobs", "count_waiting",
-    "read_history", "list_pauses", "count_open", "list_dead", "read_clock", "check_store",
-    "read_schedules", "due_schedules", "read_workflow", "list_workflows", "read_results",
+    "ended_attempts", "read_signals", "list_workers", "read_types", "read_limits", "read_job", "list_jobs",
+    "count_jobs", "count_waiting", "read_history", "list_pauses", "count_open", "list_dead", "read_clock",
+    "check_store", "read_schedules", "due_schedules", "read_workflow", "list_workflows", "read_results",
 })  # fmt: skip
 REPEATABLE = frozenset({"enqueue_jobs", "finish_jobs", "heartbeat_worker", "change_schedules", "enqueue_workflow"})
 DEADLY = frozenset({"enqueue_jobs", "claim_jobs", "finish_jobs", "change_schedules", "enqueue_workflow"})

@@ -14,14 +14,14 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import WorkerRefused
 from penstock.domain.job import FINAL
 from penstock.domain.workflows import WorkflowState
-from penstock.store.params import ListWorkflows
+from penstock.store.contract import ListWorkflows
 from penstock.store.sqlite.store import SqliteStore
 from tests.checker.events import Event
 from tests.checker.history import History
 from tests.checker.truth import Truth, read_truth
 from tests.simulation.clients import ClientProcess, HurriedProcess, JobsProcess, OperatorProcess, ResumingProcess
 from tests.simulation.clock import TrueClock
-from tests.simulation.ending import misplaced_jobs, untrue_hooks, workers_left
+from tests.simulation.ending import misplaced_jobs, untrue_ends, untrue_hooks, workers_left
 from tests.simulation.features import bring_about, draw_theme
 from tests.simulation.flow_clients import FlowsProcess
 from tests.simulation.flows import draw_flows
@@ -30,7 +30,7 @@ from tests.simulation.loop import Time, VirtualLoop
 from tests.simulation.names import Item
 from tests.simulation.nemesis import Nemesis
 from tests.simulation.orders import Order, draw_orders
-from tests.simulation.process import SLOTS, Process, Surroundings, WorkerProcess, is_expected
+from tests.simulation.process import SLOTS, Heard, Process, Surroundings, WorkerProcess, is_expected
 from tests.simulation.schedules import add_schedules, left_out, read_rows
 from tests.simulation.weather import CALM, draw_weather
 
@@ -64,7 +64,7 @@ class World:
         self.store = SqliteStore(str(folder / "jobs.db"), synchronous="normal", clock=clock)
         self._around = Surroundings(
             seed=seed, path=folder / "jobs.db", time=self.time, clock=clock, outside=self._loop, weather=self._weather,
-            theme=self.theme, events=self.events, hooks=[], ended=self._ended,
+            theme=self.theme, events=self.events, hooks=[], heard=Heard(), ended=self._ended,
         )  # fmt: skip
         self._processes: list[Process] = []
         self._closing = False
@@ -98,7 +98,9 @@ class World:
             self.problems += misplaced_jobs(tx)
         self.problems += left_out(self.store)
         self.problems += [*workers_left(self.store), *untrue_hooks(self._around.hooks, History(self.events))]
-        return read_truth(self.store, effects)
+        truth = read_truth(self.store, effects)
+        self.problems += untrue_ends(self._around.heard.jobs, truth.jobs)
+        return truth
 
     def close(self) -> None:
         for one in self._processes:

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from penstock import App
 from penstock.config.load import load
 from penstock.domain.errors import PenstockError
+from penstock.engines import parse_address
 from penstock.store.mask import masked
-from penstock.store.open import parse_address
 
 CANARY = "hunter2"
 BROKEN = [

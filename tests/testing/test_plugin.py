@@ -48,7 +48,7 @@ def test_two(jobs):
     jobs.assert_not_enqueued()
 
 def test_three():
-    assert type(app.store).__name__ == "SqliteStore"
+    assert not hasattr(app.store, "enqueued")
 """
     shown = run_tests(project, body)
     assert "1 failed, 2 passed" in shown

@@ -24,6 +24,7 @@ from penstock import (
     JobExpired,
     JobFailed,
     Retry,
+    Snooze,
     Unique,
     UsageError,
 )
@@ -172,6 +173,25 @@ def test_the_limit_itself_is_allowed(app: App, jobs: Sandbox) -> None:
 
     app.enqueue_many(tick.bind() for _ in range(10))
     assert jobs.run(limit=10).completed == 10
+
+
+def test_a_snoozed_job_is_run_again_when_its_moment_has_come(app: App, jobs: Sandbox) -> None:
+    seen: list[datetime] = []
+
+    @app.job(attempts=1, snoozes=2)
+    async def poll(ctx: Context, times: int) -> int:
+        seen.append(ctx.due_at)
+        if ctx.snoozes < times:
+            raise Snooze("10m")
+        return ctx.snoozes
+
+    job = poll.enqueue(2)
+    assert jobs.run() == Summary(completed=1, snoozes=2)
+    assert job.result() == 2
+    assert [(after - before).total_seconds() // 60 for before, after in pairwise(seen)] == [10, 10]
+    poll.enqueue(3)
+    with pytest.raises(JobFailed, match="all 2 snoozes used"):
+        jobs.run()
 
 
 def test_a_job_that_waited_too_long_expires(app: App, jobs: Sandbox) -> None:

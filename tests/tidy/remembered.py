@@ -15,7 +15,7 @@ from tests.tidy.requirements import Names
 from tests.tidy.tree import ROOT, SOURCE, files, parse
 
 PAGE = ROOT / "docs" / "decisions" / "0023-what-is-remembered.md"
-LOOKED_AT = ("store", "domain", "app.py", "client.py", "jobtype.py")
+LOOKED_AT = ("store", "domain", "system", "app", "client", "declare/jobtype.py")
 """Whatever lives as long as an App. A worker holds jobs, and asks the store about them all the time."""
 
 HELD = "## Held, and not learned from the store"

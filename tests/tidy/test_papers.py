@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tidy.tree import ROOT, files, name
+from tests.tidy.tree import ROOT, SOURCE, files, name
 
+FILE = re.compile(r"`([\w.-]+/[\w./-]*\.(?:py|sql))`")
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 VERSION = re.compile(r"## \[(?P<version>Unreleased|\d+\.\d+\.\d+)\](?: - (?P<date>\d{4}-\d{2}-\d{2}|unreleased))?")
 KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
@@ -66,3 +67,11 @@ def test_the_licence_is_the_one_that_the_package_names() -> None:
 def test_every_decision_is_numbered_in_order() -> None:
     numbers = [path.name[:4] for path in sorted((ROOT / "docs" / "decisions").glob("*.md"))]
     assert numbers == [f"{number:04}" for number in range(1, len(numbers) + 1)]
+
+
+@pytest.mark.parametrize("path", files(".md"), ids=name)
+def test_paths_in_the_text_are_there(path: Path) -> None:
+    """A file is named from the root, from the package, or from one of its packages or engines."""
+    bases = (ROOT, SOURCE, *SOURCE.iterdir(), *(SOURCE / "store").iterdir())
+    named = set(FILE.findall(path.read_text(encoding="utf-8")))
+    assert {one for one in named if not any((base / one).exists() for base in bases)} == set()

@@ -23,8 +23,10 @@ def text_files() -> list[Path]:
 
 def _walk(folder: Path) -> Iterator[Path]:
     for path in folder.iterdir():
+        if path.name in NOT_OURS:
+            continue
         if path.is_dir():
-            if path.name not in NOT_OURS and not path.name.endswith(("_cache", ".egg-info")) and not _hidden(path):
+            if not path.name.endswith(("_cache", ".egg-info")) and not _hidden(path):
                 yield from _walk(path)
         elif not path.name.endswith((".db", ".db-wal", ".db-shm")) and not path.name.startswith(".coverage"):
             yield path

@@ -57,7 +57,9 @@ def options(tx: object) -> None:
     using = send_email.using(delay="5m", priority=10, unique=Unique("welcome:7", per="1h"), conn=tx)
     assert_type(using.enqueue("a@b.c"), JobHandle[str])
     resize.using(at=datetime(2030, 1, 1, tzinfo=UTC), tenant=Tenant("acme", "eu")).enqueue("cat.png", width=1)
-    count_words.using(timeout=None, ttl=timedelta(minutes=5), tags=["a"], attempts=1, backoff=Fixed("1s")).enqueue("x")
+    count_words.using(
+        timeout=None, ttl=timedelta(minutes=5), tags=["a"], attempts=1, snoozes=9, backoff=Fixed("1s")
+    ).enqueue("x")
     clean_up.using(id="018f0000-0000-7000-8000-000000000000", resources=Resources(cpu=1, memory="1Gi")).enqueue()
     send_email.using(queue="mail", capability="general", remove_on_complete=100, remove_on_fail=True).bind("a@b.c")
     app.enqueue("send_email", {"to": "a@b.c"}, delay=5, backoff=Exponential())

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from penstock import App
-from penstock.client import TYPES_CACHED_SECONDS, JobHandle
+from penstock.client.client import TYPES_CACHED_SECONDS, JobHandle
 from penstock.domain import errors
 from penstock.domain.job import Event, State
 from penstock.domain.options import Options, Policy, Tenant, Unique
-from penstock.store.open import open_store
+from penstock.engines import open_store
 from tests.contract.clock import FakeClock
 from tests.contract.world import World, error_text
 

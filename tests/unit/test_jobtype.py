@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock import App
-from penstock.client import JobCall
+from penstock.client.client import JobCall
 from penstock.domain.errors import ConfigError, PayloadError, UsageError
 from penstock.domain.options import Concurrency, RateLimit, Tenant
 

@@ -15,7 +15,7 @@ from penstock import App, Concurrency, ConfigError, EnqueueUncertain, Unique, Us
 from penstock.domain.clock import from_us
 from penstock.domain.errors import CommitUncertain
 from penstock.domain.job import Job
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 from penstock.testing import FakeClock
 
 MIDNIGHT = datetime(2030, 1, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.domain.job import Event
 from penstock.domain.options import Policy
 from penstock.domain.registry import Declaration
-from penstock.store.params import Claim, Unfinished
+from penstock.store.contract import Claim, Unfinished
 
 
 class FakeClock:

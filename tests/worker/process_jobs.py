@@ -20,9 +20,21 @@ from pathlib import Path
 from typing import Any
 
 import penstock
-from penstock import App, BatchContext, Context, DoNotRetry, Failed, Fixed, Handler, Tenant, UsageError, current
-from penstock.domain.clock import SystemClock
-from penstock.store.open import open_store
+from penstock import (
+    App,
+    BatchContext,
+    Context,
+    DoNotRetry,
+    Failed,
+    Fixed,
+    Handler,
+    Snooze,
+    Tenant,
+    UsageError,
+    current,
+)
+from penstock.engines import open_store
+from penstock.system.clock import SystemClock
 
 
 def note(*words: object) -> None:
@@ -179,6 +191,17 @@ pay.then(echo)
 
 
 @app.job(runner="process", attempts=1)
+def pay_and_go_on(ctx: Context, url: str, until: str) -> None:
+    """Completes itself, and has something left to do."""
+    shop = app._store = open_store(url, clock=SystemClock(), random=random.random)
+    with shop.transaction() as tx:
+        ctx.finish_in(tx, {"paid": 7})
+    while not Path(until).exists():
+        time.sleep(0.01)
+    shop.close()
+
+
+@app.job(runner="process", attempts=1)
 def wait_in_child(url: str, job_id: str) -> str:
     shop = App(url)
     try:
@@ -216,6 +239,13 @@ def fail_with(kind: str) -> None:
 @app.job(runner="process", attempts=1)
 async def fail_async(kind: str) -> None:
     fail_with(kind)
+
+
+@app.job(runner="process", attempts=1, snoozes=2)
+def put_off(ctx: Context, times: int) -> int:
+    if ctx.snoozes < times:
+        raise Snooze(0, "of orion")
+    return ctx.snoozes
 
 
 @app.job(runner="process", attempts=1)

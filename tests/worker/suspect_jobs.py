@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from penstock import App, Fixed
-from penstock.domain.clock import SystemClock
-from penstock.store.open import open_store
+from penstock.engines import open_store
+from penstock.system.clock import SystemClock
 from tests.worker.process_jobs import note, opened
 
 app = App("sqlite:///never-opened.db")

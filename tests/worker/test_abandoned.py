@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
 from penstock import App, State
-from penstock.worker.health import Pulse
-from penstock.worker.heartbeat import Heartbeat
-from penstock.worker.line import Line
-from penstock.worker.threads import Abandoned
-from penstock.worker.watchdog import Watchdog
+from penstock.worker.executing.taken import Slots
+from penstock.worker.liveness.health import Pulse
+from penstock.worker.liveness.heartbeat import HeartbeatThread
+from penstock.worker.liveness.watchdog import Watchdog
+from penstock.worker.running.isolation import Isolation
+from penstock.worker.slots import SlotGroup
 from penstock.worker.worker import Worker
 from tests.worker.running import PATIENCE_SECONDS, beside_worker, burst, until, until_state
 
@@ -45,7 +47,7 @@ def test_there_are_never_more_than_twice_the_slots(
     pulses: list[Pulse] = []
     make = Worker._pulse
 
-    def keep(worker: Worker, watchdog: Watchdog, heartbeat: Heartbeat) -> Pulse:
+    def keep(worker: Worker, watchdog: Watchdog, heartbeat: HeartbeatThread) -> Pulse:
         pulses.append(make(worker, watchdog, heartbeat))
         return pulses[-1]
 
@@ -80,8 +82,8 @@ def test_a_burst_that_is_full_of_them_ends(app: App, gate: threading.Event, capl
 
 @pytest.mark.parametrize(("count", "slots"), [(0, 0), (3, 0), (4, 1), (6, 3), (7, 4)])
 def test_each_beyond_the_slots_takes_one(count: int, slots: int) -> None:
-    line, abandoned = Line(types=("hang",), slots=3), Abandoned()
+    line = Slots(SlotGroup(types=("hang",), slots=3), cast(Isolation, None))
     for _ in range(count):
-        abandoned.count(1, line)
-    assert abandoned.slots(line) == slots
-    assert (abandoned.trouble(line) is None) is (slots < 3)
+        line.count_stuck(1)
+    assert line.occupied == slots
+    assert (line.jam is None) is (slots < 3)

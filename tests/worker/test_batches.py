@@ -12,7 +12,7 @@ import pytest
 
 from penstock import App, BatchContext, Context, DoNotRetry, Failed, Fixed, JobHandle, Retry, State
 from penstock.domain.job import Event
-from penstock.store.params import FinishJobs, ListJobs, Unfinished
+from penstock.store.contract import FinishJobs, ListJobs, Unfinished
 from tests.worker.running import beside_worker, burst, until
 
 

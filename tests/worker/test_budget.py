@@ -11,10 +11,10 @@ import pytest
 
 from penstock import App, ConfigError, Context, Fixed, Resources, State
 from penstock.domain.job import Event
-from penstock.store.params import FinishJobs, Unfinished
-from penstock.worker.budget import limits_of
-from penstock.worker.line import lines_of
+from penstock.store.contract import FinishJobs, Unfinished
+from penstock.worker.claiming.budget import limits_of
 from penstock.worker.settings import make_settings
+from penstock.worker.slots import slot_groups
 from tests.worker import process_jobs
 from tests.worker.running import beside_worker, burst, until, until_state
 
@@ -310,7 +310,7 @@ def test_of_a_batch_type_calls_are_limited(app: App) -> None:
     async def embed(items: list[int]) -> list[int]:
         return items
 
-    (line,) = lines_of(app.registry, make_settings(concurrency=100), ("embed",))
+    (line,) = slot_groups(app.registry, make_settings(concurrency=100), ("embed",))
     assert (line.calls, line.slots) == (2, 20)
     assert limits_of(app.registry, ["embed"]) == []
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock import App, ConfigError, Context, Fixed, Retention, State, StoreGone
-from penstock.store.params import ClaimJobs, LeadStore, ListDead, ListJobs, RegisterWorker
-from penstock.worker.settings import STALE_HEARTBEATS
+from penstock.store.contract import STALE_HEARTBEATS, ClaimJobs, LeadStore, ListDead, ListJobs, RegisterWorker
 from tests.worker.running import burst
 
 EXPIRED = ListJobs(states=frozenset({State.EXPIRED}))
@@ -174,9 +173,13 @@ def test_burst_leaves_the_duties_to_whoever_leads(app: App) -> None:
     @app.job
     async def work() -> None: ...
 
-    other = app.store.register_worker(
-        RegisterWorker(worker_id="other", host="h", pid=1, version="1", slots=1, stale_after=600.0)
-    ).wait()
+    other = (
+        app.store.register_worker(
+            RegisterWorker(worker_id="other", host="h", pid=1, version="1", slots=1, stale_after=600.0)
+        )
+        .wait()
+        .session
+    )
     assert app.store.lead_store(LeadStore(other, 600.0)).wait().acting
     job = work.enqueue()
     burst(app)
@@ -189,9 +192,13 @@ def test_burst_judges_a_worker_that_was_lost_after_one_heartbeat_of_its_own(app:
     async def work(ctx: Context) -> int:
         return ctx.attempt
 
-    lost = app.store.register_worker(
-        RegisterWorker(worker_id="lost", host="h", pid=1, version="1", slots=1, stale_after=0.001)
-    ).wait()
+    lost = (
+        app.store.register_worker(
+            RegisterWorker(worker_id="lost", host="h", pid=1, version="1", slots=1, stale_after=0.001)
+        )
+        .wait()
+        .session
+    )
     job = work.enqueue()
     assert app.store.claim_jobs(ClaimJobs(lost, 1)).wait().jobs
     while app.store.list_workers().wait()[0].silent <= STALE_HEARTBEATS * 0.1:

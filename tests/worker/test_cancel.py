@@ -136,3 +136,7 @@ def test_an_unknown_job_cannot_be_cancelled(app: App) -> None:
     missing = app.client.new_id()
     with pytest.raises(UnknownJob, match=f"no job has the id {missing}"):
         app.get(missing)
+
+
+def test_whoever_cancels_is_told_what_was_found_and_no_more(app: App) -> None:
+    assert repr(app.enqueue("work").cancel()).count("=") == 2

@@ -11,29 +11,30 @@ import pytest
 
 from penstock.domain.errors import StoreBusy, StoreGone, WorkerInactive, WorkerRefused
 from penstock.observe.trouble import Part
-from penstock.store.contract import Store
-from penstock.store.params import Claim, Claimed, ClaimJobs
-from penstock.worker import claimer as claimer_module, outage
-from penstock.worker.budget import Budget
-from penstock.worker.claimer import PREFETCH_MAX, Claimer, Together
-from penstock.worker.executor import Executor
-from penstock.worker.finisher import Finisher
-from penstock.worker.line import Line
+from penstock.store.contract import Claim, Claimed, ClaimJobs, Store
+from penstock.worker.claiming import claimer as claimer_module
+from penstock.worker.claiming.balancing import Balancing
+from penstock.worker.claiming.budget import Budget
+from penstock.worker.claiming.claimer import PREFETCH_MAX, Claimer, ClaimLoops
+from penstock.worker.executing.executor import Executor
+from penstock.worker.executing.taken import Slots
+from penstock.worker.finishing.finisher import Finisher
+from penstock.worker.liveness import outage
+from penstock.worker.running.isolation import Isolation
 from penstock.worker.settings import WorkerSettings
-from penstock.worker.spreading import Spreading
+from penstock.worker.slots import SlotGroup
 from tests.worker.fakes import Answer, claim
 
-ALONE = Spreading(list, lambda: 1)
+ALONE = Balancing(list, lambda: 1)
 
 
 class StubExecutor:
     """Slots that the test fills and empties."""
 
     def __init__(self, slots: int) -> None:
-        self.slots = slots
-        self.line = Line(types=("work",), slots=slots)
+        self.slots = Slots(SlotGroup(types=("work",), slots=slots), cast(Isolation, None))
         self.room_left = 10**9
-        self.active: dict[int, Claim] = {}
+        self.active = cast(dict[int, Claim], self.slots.active)
         self.buffer: deque[Claim] = deque()
         self.ended = 0
         self.low_water = 0
@@ -41,6 +42,7 @@ class StubExecutor:
         self.idle.set()
         self.taken = asyncio.Event()
         self.given_back: list[str] = []
+        self.unbegun = self.runners = self
 
     def hurry(self) -> None: ...
 
@@ -51,7 +53,7 @@ class StubExecutor:
 
     def take(self, claims: list[Claim], claimed_at_us: int, asked: float) -> None:
         self.buffer.extend(claims)
-        while self.buffer and len(self.active) < self.slots:
+        while self.buffer and self.slots.free > 0:
             begun = self.buffer.popleft()
             self.active[begun.token] = begun
         if self.active:
@@ -65,10 +67,6 @@ class StubExecutor:
         if not self.active and not self.buffer:
             self.idle.set()
         self.room.set()
-
-    @property
-    def occupied(self) -> int:
-        return len(self.active)
 
     @property
     def held(self) -> int:
@@ -116,9 +114,8 @@ def with_claimer(
         checked = WorkerSettings(**{"concurrency": 4, **settings})
         executor = StubExecutor(checked.concurrency)
         slots, finisher = cast(Executor, executor), cast(Finisher, StubFinisher())
-        together = Together([slots])
-        budget = Budget(checked.resources, [], [slots])
-        claimer = Claimer(cast(Store, store), slots, finisher, checked, lambda: 1, ("work",), together, budget, ALONE)
+        together = ClaimLoops([slots], Budget(checked.resources, [], [slots]), finisher)
+        claimer = Claimer(cast(Store, store), slots, checked, lambda: 1, together, ALONE)
         running = asyncio.ensure_future(claimer.run())
         try:
             async with asyncio.timeout(30):

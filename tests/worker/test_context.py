@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import App, Context, Fixed, State, Tenant, UsageError, current
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 from tests.worker.running import beside_worker, burst
 
 

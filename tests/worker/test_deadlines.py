@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from penstock import App
-from penstock.worker.deadlines import Deadlines
-from penstock.worker.run import Plan, Run
+from penstock.worker.running.deadlines import Deadlines
+from penstock.worker.running.run import Run, TypePlan
 from tests.worker.fakes import claim, declaration_of, default_policy
 
 
@@ -42,7 +42,7 @@ class ManualLoop(asyncio.SelectorEventLoop):
 
 
 def make_run(app: App, token: int, deadline: float | None) -> Run:
-    run = Run(claim(token), Plan(declaration_of(app, "work"), "work", app.store), default_policy(), None, 0.0, 0)
+    run = Run(claim(token), TypePlan(declaration_of(app, "work"), "work", app.store), default_policy(), None, 0.0, 0)
     run.deadline = deadline
     return run
 

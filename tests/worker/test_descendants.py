@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from penstock import App, State
-from penstock.worker.descendants import ON_LINUX, kill_descendants
+from penstock.worker.processes.descendants import ON_LINUX, kill_descendants
 from tests.e2e.processes import until as gone
 from tests.e2e.supervised import alive
 from tests.worker import process_jobs as jobs

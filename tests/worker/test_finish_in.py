@@ -15,9 +15,10 @@ import pytest
 from penstock import App, BatchContext, Context, Fixed, Handler, LeaseLost, PayloadError, State, UsageError
 from penstock.domain.errors import StoreBusy
 from penstock.domain.job import Event
-from penstock.store.params import FinishJobs, SaveProgress, StartJobs, Unfinished
+from penstock.store.contract import FinishJobs, SaveProgress, StartJobs, Unfinished
 from penstock.testing import sandbox
-from penstock.worker import outage, reporter
+from penstock.worker.finishing import reporter
+from penstock.worker.liveness import outage
 from tests.postgres.server import shared
 from tests.worker.running import beside_worker, burst, until, until_state
 
@@ -422,7 +423,7 @@ def test_an_outage_of_the_store_after_the_commit(
     burst(troubled)
     assert handler.told == [("complete", "done")]
     assert troubles == []
-    assert "1 outcomes were refused" not in caplog.text
+    assert " lost: " not in caplog.text
 
 
 # In tests of the user's

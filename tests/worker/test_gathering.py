@@ -10,8 +10,10 @@ import pytest
 
 from penstock import App, Failed
 from penstock.domain.registry import Batching
-from penstock.worker.batches import Batches, outcomes_of
-from penstock.worker.run import BatchCall, Plan, Run
+from penstock.worker.running.batches import Batches, outcomes_of
+from penstock.worker.running.run import BatchCall, Run, TypePlan
+from penstock.worker.settings import make_settings
+from penstock.worker.slots import slot_groups
 from tests.worker.fakes import claim, declaration_of, default_policy
 
 
@@ -20,7 +22,7 @@ class Gathering:
 
     def __init__(self, app: App, size: int, wait: float, calls: int) -> None:
         app.job(name="work")(lambda: None)
-        self.plan = Plan(declaration_of(app, "work"), "work", app.store)
+        self.plan = TypePlan(declaration_of(app, "work"), "work", app.store)
         self.loop = asyncio.get_running_loop()
         self.begun: list[list[int]] = []
         self.batches = Batches(self.loop, Batching(size, wait), calls, self._launch)
@@ -33,6 +35,19 @@ class Gathering:
         run = Run(made, self.plan, default_policy(), None, self.loop.time(), 0)
         self.batches.add(run)
         return run
+
+
+def test_a_batch_does_not_gather_until_others_get_its_jobs(app: App) -> None:
+    """What has not begun within the start timeout is given back, and would be dead in the end."""
+
+    @app.batch_job(size=10, wait="1h")
+    async def work(items: list[int]) -> list[int]:
+        return items
+
+    [group] = slot_groups(app.registry, make_settings(start_timeout=20.0), ("work",))
+    assert group.batching == Batching(10, 10.0)
+    [group] = slot_groups(app.registry, make_settings(start_timeout=20_000.0), ("work",))
+    assert group.batching == Batching(10, 3600.0)
 
 
 def test_what_has_crashed_runs_alone(app: App) -> None:

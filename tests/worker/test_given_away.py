@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from penstock import App, Context, State
-from penstock.store.params import GiveBackJobs, HeartbeatWorker, Signals, StartJobs
-from penstock.worker import doubt, watchdog
-from penstock.worker.doubt import Doubt
-from penstock.worker.reporter import Reporter
+from penstock.store.contract import GiveBackJobs, HeartbeatWorker, ReadSignals, Signals, StartJobs
+from penstock.worker.claiming import ownership
+from penstock.worker.claiming.ownership import Ownership
+from penstock.worker.finishing.reporter import Reporter
+from penstock.worker.liveness import watchdog
 from tests.worker.running import PATIENCE_SECONDS, burst
 
 NEVER = 1e9
@@ -87,20 +88,50 @@ class AnsweringLate:
         return Signals([], lost)
 
 
+def test_what_comes_while_the_store_is_asked_is_asked_of_too() -> None:
+    """The answer of a claim may have lain there for as long as the block, and be taken after the question was put."""
+    questions: list[list[int]] = []
+    held, settled, asking = [7], list[list[int]](), list[Ownership]()
+
+    class Asked:
+        async def read_signals(self, params: ReadSignals) -> Signals:
+            questions.append(list(params.tokens))
+            if len(questions) == 1:
+                held.append(8)
+                now = asyncio.get_running_loop().time()
+                asking[0].take(now - 15.0, alone=False)
+                assert asking[0].in_doubt(now)
+            return Signals([], [token for token in params.tokens if token == 8])
+
+    async def main() -> None:
+        store: Any = Asked()
+        asking.append(Ownership(store, lambda: (list(held), []), settled.append, lambda error: None))
+        now = asyncio.get_running_loop().time()
+        asking[0].take(now - 15.0, alone=True)
+        assert asking[0].in_doubt(now)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not settled:
+                await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert questions == [[7], [7, 8]]
+    assert settled == [[8]]
+
+
 def test_an_answer_that_is_old_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doubt, "SURE_SECONDS", 0.05)
+    monkeypatch.setattr(ownership, "SURE_SECONDS", 0.05)
     store: Any = AnsweringLate(0.1)
     settled: list[list[int]] = []
 
     async def main() -> None:
-        asking = Doubt(store, lambda: ([7, 8], [(7, 1)]), settled.append, lambda error: None)
+        asking = Ownership(store, lambda: ([7, 8], [(7, 1)]), settled.append, lambda error: None)
         loop = asyncio.get_running_loop()
         asking.take(loop.time() - 1.0, alone=True)
-        assert asking.arises(loop.time())
+        assert asking.in_doubt(loop.time())
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not settled:
                 await asyncio.sleep(0)
-        assert not asking.arises(loop.time())
+        assert not asking.in_doubt(loop.time())
 
     asyncio.run(main())
     assert settled == [[7]]

@@ -13,8 +13,8 @@ import pytest
 from penstock import App
 from penstock.observe.health import Facts, Health, Limits, judge
 from penstock.store.contract import Store
-from penstock.worker import health
-from penstock.worker.health import LOOP_SECONDS_DEAD, LOOP_SECONDS_LATE, Answers, Look, Pulse
+from penstock.worker.liveness import health
+from penstock.worker.liveness.health import LOOP_SECONDS_DEAD, LOOP_SECONDS_LATE, HealthAnswers, HealthLook, Pulse
 from tests.worker.fakes import FakeClock
 
 WELL = Pulse(
@@ -28,7 +28,7 @@ def no_look() -> Health:
 
 
 def ask(target: str, look: Callable[[], Health] = no_look, **changes: Any) -> tuple[int, dict[str, Any]]:
-    answer = Answers(replace(WELL, **changes), look)(target)
+    answer = HealthAnswers(replace(WELL, **changes), look)(target)
     assert answer.document.pop("worker") == "w-1"
     return answer.status, answer.document
 
@@ -140,8 +140,8 @@ def store(app: App) -> CountedStore:
     return CountedStore(app.store)
 
 
-def make_look(store: CountedStore, clock: FakeClock, trouble: Callable[[], str | None] = lambda: None) -> Look:
-    return Look(cast(Store, store), clock, Limits(), trouble)
+def make_look(store: CountedStore, clock: FakeClock, trouble: Callable[[], str | None] = lambda: None) -> HealthLook:
+    return HealthLook(cast(Store, store), clock, Limits(), trouble)
 
 
 def test_a_fresh_look_is_shared_and_an_old_one_replaced(store: CountedStore) -> None:

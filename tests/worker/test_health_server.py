@@ -16,17 +16,17 @@ from typing import Any
 import pytest
 
 from penstock.domain.errors import ConfigError
-from penstock.worker import health_server
-from penstock.worker.health import Answer
-from penstock.worker.health_server import CONNECTIONS_MAX, REQUEST_BYTES_MAX, THREADS_MAX, HealthServer
+from penstock.worker.liveness import health_server
+from penstock.worker.liveness.health import HealthAnswer
+from penstock.worker.liveness.health_server import CONNECTIONS_MAX, REQUEST_BYTES_MAX, THREADS_MAX, HealthServer
 
 PATIENCE_SECONDS = 30.0
 
 
-def echo(target: str) -> Answer:
+def echo(target: str) -> HealthAnswer:
     if target == "/broken":
         raise ZeroDivisionError
-    return Answer(HTTPStatus.SERVICE_UNAVAILABLE if target == "/ready" else HTTPStatus.OK, {"asked": target})
+    return HealthAnswer(HTTPStatus.SERVICE_UNAVAILABLE if target == "/ready" else HTTPStatus.OK, {"asked": target})
 
 
 @pytest.fixture
@@ -225,10 +225,10 @@ def test_a_client_that_takes_too_long_is_left_however_often_it_says_something(
 def test_threads_are_bounded_while_answers_take_long() -> None:
     free, asked = threading.Event(), threading.Semaphore(0)
 
-    def slowly(target: str) -> Answer:
+    def slowly(target: str) -> HealthAnswer:
         asked.release()
         free.wait(PATIENCE_SECONDS)
-        return Answer(HTTPStatus.OK, {})
+        return HealthAnswer(HTTPStatus.OK, {})
 
     server = HealthServer("127.0.0.1:0", slowly)
     server.start()

@@ -9,9 +9,8 @@ from typing import Any, cast
 import pytest
 
 from penstock.domain.errors import StoreBusy
-from penstock.store.contract import Store
-from penstock.store.params import Heartbeat as Beat, HeartbeatWorker
-from penstock.worker.heartbeat import Heartbeat
+from penstock.store.contract import Heartbeat as Beat, HeartbeatWorker, SqlStore
+from penstock.worker.liveness.heartbeat import HeartbeatThread
 from tests.worker.fakes import Answer, FakeClock
 
 INTERVAL = 0.01
@@ -27,8 +26,10 @@ class BeatStore:
         return Answer(lambda: self._answer(params))
 
 
-def make(answer: Callable[[HeartbeatWorker], Beat], lost: Callable[[int], None] = lambda session: None) -> Heartbeat:
-    return Heartbeat(cast(Store, BeatStore(answer)), FakeClock(), INTERVAL, lost)
+def make(
+    answer: Callable[[HeartbeatWorker], Beat], lost: Callable[[int], None] = lambda session: None
+) -> HeartbeatThread:
+    return HeartbeatThread(cast(SqlStore, BeatStore(answer)), FakeClock(), INTERVAL, lost)
 
 
 def test_it_beats_with_its_session_and_status_until_stopped() -> None:
@@ -89,7 +90,7 @@ def test_a_beat_that_fails_is_tried_again(caplog: pytest.LogCaptureFixture) -> N
 
 def test_trust_needs_one_interval_without_a_gap() -> None:
     clock = FakeClock()
-    heartbeat = Heartbeat(cast(Store, None), clock, 10.0, lambda session: None)
+    heartbeat = HeartbeatThread(cast(SqlStore, None), clock, 10.0, lambda session: None)
 
     def beat_after(seconds: float) -> bool:
         clock.seconds += seconds

@@ -24,8 +24,9 @@ from penstock import (
     UsageError,
 )
 from penstock.domain.job import Event
-from penstock.store.params import FinishJobs, ListJobs, Unfinished
-from penstock.worker import crew, hooks
+from penstock.store.contract import FinishJobs, ListJobs, Unfinished
+from penstock.worker import executors
+from penstock.worker.running import hooks
 from tests.worker.running import beside_worker, burst, until
 from tests.worker.told import START, UNDER_WAY, Async, Order, Plain, Told
 
@@ -40,7 +41,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
             super().__init__(loop)
             made.append(self)
 
-    monkeypatch.setattr(crew, "HookCalls", Counted)
+    monkeypatch.setattr(executors, "HookCalls", Counted)
     return lambda: sum(calls.failed for calls in made)
 
 

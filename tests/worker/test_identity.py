@@ -6,9 +6,9 @@ import os
 import subprocess
 import sys
 
-from penstock.worker.identity import is_gone, own_identity
+from penstock.worker.liveness.identity import is_gone, own_identity
 
-ASK = "from penstock.worker.identity import own_identity; print(own_identity(), flush=True); input()"
+ASK = "from penstock.worker.liveness.identity import own_identity; print(own_identity(), flush=True); input()"
 
 
 def test_this_process_is_there() -> None:

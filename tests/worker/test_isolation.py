@@ -13,8 +13,9 @@ import pytest
 
 from penstock import App, JobHandle, State
 from penstock.domain.job import Event
-from penstock.store.params import ClaimJobs, FinishJobs, RegisterWorker, Unfinished
-from penstock.worker import isolation, processes
+from penstock.store.contract import ClaimJobs, FinishJobs, RegisterWorker, Unfinished
+from penstock.worker.processes import pool as processes
+from penstock.worker.running import isolation
 from tests.worker import suspect_jobs as jobs
 from tests.worker.process_jobs import entries
 from tests.worker.running import PATIENCE_SECONDS, _children, beside_worker, burst, no_child_left, until, until_state
@@ -38,7 +39,7 @@ def crash(app: App, times: int) -> None:
     """A worker claims all that is due and is lost, so many times."""
     for number in range(times):
         worker = RegisterWorker(worker_id=f"lost-{number}", host="here", pid=1, version="0", slots=1, stale_after=30)
-        session = app.store.register_worker(worker).wait()
+        session = app.store.register_worker(worker).wait().session
         claims = app.store.claim_jobs(ClaimJobs(session, 1000)).wait().jobs
         ends = [Unfinished(token=claim.token, event=Event.BACK_OFF, crash=True) for claim in claims]
         app.store.finish_jobs(FinishJobs(unfinished=ends)).wait()

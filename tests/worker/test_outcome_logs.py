@@ -10,8 +10,8 @@ import pytest
 from penstock import App, Context, Fixed, Handler
 from penstock.domain.errors import StoreUnavailable
 from penstock.domain.job import Event
-from penstock.store.params import FinishJobs, Unfinished
-from penstock.worker.finisher import Finisher
+from penstock.store.contract import CancelJob, FinishJobs, Unfinished
+from penstock.worker.finishing.finisher import Finisher
 from tests.worker.fakes import Answer
 from tests.worker.running import burst
 
@@ -51,11 +51,11 @@ def test_an_outcome_that_is_refused_is_lost_in_the_log_too(
         burst(app)
     assert job.read().state == "completed"
     found = events(caplog)
-    first = ["job.started", "job.lost"] if ending == "returns" else ["job.started", "job.failed", "job.lost"]
-    assert sorted(found) == sorted([*first, "job.started", "job.completed"])
+    assert sorted(found) == ["job.completed", "job.lost", "job.started", "job.started"]
     assert found[-1] == "job.completed"
     assert told == ["taken", "completed"]
-    assert "before its outcome was stored, which is dropped" in caplog.text
+    assert "before its outcome was stored, which is dropped: " in caplog.text
+    assert ("dropped: failed: ValueError: no" in caplog.text) is (ending == "raises")
 
 
 def test_completed_is_told_when_it_is_stored_and_with_the_time_of_the_handler(
@@ -90,12 +90,34 @@ def test_completed_is_told_when_it_is_stored_and_with_the_time_of_the_handler(
     assert text.index("the store is well again") < text.index("completed in")
 
 
+def test_a_log_that_raises_stops_nobody(app: App) -> None:
+    class Broken(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise OSError("the log is full")
+
+    @app.job
+    async def work(number: int) -> int:
+        return number
+
+    jobs = [work.enqueue(number) for number in range(3)]
+    broken, logger = Broken(), logging.getLogger("penstock.job")
+    logger.addHandler(broken)
+    level = logger.level
+    logger.setLevel(logging.DEBUG)
+    try:
+        burst(app)
+    finally:
+        logger.removeHandler(broken)
+        logger.setLevel(level)
+    assert [job.result(timeout=0) for job in jobs] == [0, 1, 2]
+
+
 def test_nothing_is_kept_for_a_log_that_nobody_reads(app: App, caplog: pytest.LogCaptureFixture) -> None:
     """The path of plain jobs has no calls for each of them then."""
     called: list[int] = []
 
-    def noted(self: Finisher, token: int, *calls: Any) -> None:
-        called.append(token)
+    def noted(self: Finisher, *told: Any) -> None:
+        called.append(1)
 
     @app.job
     async def work() -> None: ...
@@ -104,5 +126,27 @@ def test_nothing_is_kept_for_a_log_that_nobody_reads(app: App, caplog: pytest.Lo
         work.enqueue()
     with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.WARNING):
         patch.setattr(Finisher, "after", noted)
+        patch.setattr(Finisher, "tell", noted)
         burst(app)
+    assert called == []
+
+
+def test_a_completion_that_a_person_had_cancelled_meanwhile_is_told_as_cancelled(
+    app: App, caplog: pytest.LogCaptureFixture
+) -> None:
+    called: list[str] = []
+
+    class Work(Handler[int, int]):
+        async def process(self, ctx: Context, data: int) -> int:
+            app.store.cancel_job(CancelJob(ctx.id)).wait()  # The event loop waits: the worker hears of it too late.
+            return data
+
+        def on_complete(self, ctx: Context, result: int) -> None:
+            called.append("on_complete")
+
+    job = app.register(Work()).enqueue(1)
+    with caplog.at_level(logging.INFO):
+        burst(app)
+    assert job.read().state == "cancelled"
+    assert events(caplog) == ["job.started", "job.cancelled"]
     assert called == []

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from penstock import App, Fixed, HandlerError, JobHandle, ProcessDied, State
-from penstock.cli.loop import new_event_loop
 from penstock.domain.job import Job
-from penstock.store.params import ListJobs
-from penstock.worker import spawned
-from penstock.worker.crew import Crew
-from penstock.worker.run import Stop
+from penstock.program.loop import new_event_loop
+from penstock.store.contract import ListJobs
+from penstock.worker.executors import Executors
+from penstock.worker.processes import process
+from penstock.worker.running.run import StopReason
 from tests.e2e.supervised import alive
 from tests.worker import process_jobs as jobs
 from tests.worker.process_jobs import entries, store_in
@@ -195,6 +195,28 @@ def test_a_stop_gives_back_what_does_not_finish_in_time(process_app: App, diary:
     assert not any(map(alive, pids))
 
 
+def test_a_process_that_has_completed_its_job_itself_may_go_on(
+    process_app: App, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its token is gone, since it has ended the attempt, and not because somebody has taken it away."""
+    job = jobs.pay_and_go_on.enqueue(f"sqlite:///{tmp_path}/jobs.db", str(tmp_path / "go on"))
+
+    async def story() -> None:
+        await until_state(job, State.COMPLETED)
+        for _ in range(3):  # Each is a hint, at which the worker asks what is still its own.
+            await until_state(await jobs.echo.aenqueue(1), State.COMPLETED)
+        (tmp_path / "go on").touch()
+        await until(lambda: "job.completed" in told(), "it has ended")
+
+    def told() -> list[str]:
+        return [getattr(record, "event", "") for record in caplog.records if record.name.endswith("pay_and_go_on")]
+
+    with caplog.at_level(logging.INFO, "penstock.job"):
+        beside_worker(process_app, story, process_slots=2)
+    assert told() == ["job.started", "job.completed"]
+    assert job.result(timeout=0) == {"paid": 7}
+
+
 def test_a_stop_lets_a_process_finish(
     process_app: App, diary: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -273,13 +295,13 @@ def test_an_idle_child_that_dies_is_replaced(process_app: App, caplog: pytest.Lo
 
 def test_a_flood_of_progress_ends_with_the_last(process_app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[int] = []
-    hear = spawned.Child.data_received
+    hear = process.ChildProcess.data_received
 
-    def listen(child: spawned.Child, data: bytes) -> None:
+    def listen(child: process.ChildProcess, data: bytes) -> None:
         heard.append(len(data))
         hear(child, data)
 
-    monkeypatch.setattr(spawned.Child, "data_received", listen)
+    monkeypatch.setattr(process.ChildProcess, "data_received", listen)
     job = jobs.flood.enqueue(20_000)
     burst(process_app, process_slots=1)
     progress = job.read().progress
@@ -365,21 +387,21 @@ def test_cancelling_one_of_a_batch_lets_the_others_finish(
     process_app: App, diary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = tmp_path / "gate"
-    heeded: list[Stop] = []
-    stop = Crew.stop
+    heeded: list[StopReason] = []
+    stop = Executors.stop
 
-    def heed(crew: Crew, token: int, why: Stop) -> None:
+    def heed(crew: Executors, token: int, why: StopReason) -> None:
         stop(crew, token, why)
         heeded.append(why)
 
-    monkeypatch.setattr(Crew, "stop", heed)
+    monkeypatch.setattr(Executors, "stop", heed)
 
     async def story() -> None:
         items = (str(gate), "second", "third")
         first, second, third = await process_app.aenqueue_many(jobs.gather.bind(item) for item in items)
         await until(lambda: entries(diary, "gathered"), "the call has begun")
         await second.acancel()
-        await until(lambda: heeded == [Stop.CANCELLED], "the worker knows")
+        await until(lambda: heeded == [StopReason.CANCELLED], "the worker knows")
         gate.touch()
         assert [await job.aresult(PATIENCE_SECONDS) for job in (first, third)] == [3, 3]
         await until_state(second, State.CANCELLED)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from penstock import App, BatchContext, Context, Fixed, Handler, JobHandle, Progress, State
-from penstock.store.params import SaveProgress, StartJobs
-from penstock.worker import reporter
+from penstock.store.contract import SaveProgress, StartJobs
+from penstock.worker.finishing import reporter
 from tests.worker.running import beside_worker, burst, until, until_state
 
 

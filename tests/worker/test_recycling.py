@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from penstock import App, State
-from penstock.worker import memory
-from penstock.worker.memory import resident_bytes
+from penstock.worker.processes import memory
+from penstock.worker.processes.memory import resident_bytes
 from tests.worker import process_jobs as jobs
 from tests.worker.running import PATIENCE_SECONDS, burst, until
 
@@ -91,7 +91,7 @@ def test_a_signal_while_it_finishes_is_the_first_one(app: App, caplog: pytest.Lo
     async def main() -> bool:
         job = await slow.aenqueue()
         worker = asyncio.ensure_future(app.run_worker(max_jobs=1))
-        await until(lambda: "to be replaced: it has begun 1 jobs" in caplog.text, "it is to be replaced")
+        await until(lambda: "to be replaced: it has begun 1 job" in caplog.text, "it is to be replaced")
         os.kill(os.getpid(), signal.SIGTERM)
         await until(lambda: "stopping: finishing what runs" in caplog.text, "it was told to stop")
         gate.set()

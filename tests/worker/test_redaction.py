@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock import App, ConfigError, Context, Fixed, Handler, JobHandle
-from penstock.observe.formats import Json, Text
+from penstock.observe.formats import JsonFormat, TextFormat
 from penstock.observe.redaction import WITHHELD, redact
 from tests.worker import process_jobs
 from tests.worker.running import burst
@@ -25,7 +25,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> Any:
     caplog.set_level(logging.DEBUG)
 
     def lines() -> str:
-        forms = (logging.Formatter(), Text(), Json())
+        forms = (logging.Formatter(), TextFormat(), JsonFormat())
         return "\n".join(form.format(record) for record in caplog.records for form in forms)
 
     return lines

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock import App, Concurrency, Context, Handler, State, Unique
-from penstock.store.params import ListJobs, ListWorkflows
+from penstock.store.contract import ListJobs, ListWorkflows
 from tests.worker.running import burst
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock import App, State
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.worker import process_jobs
 from tests.worker.running import beside_worker, until, until_state
 

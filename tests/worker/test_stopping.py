@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from penstock import App, JobHandle, State
-from penstock.store.params import Claimed, ClaimJobs
+from penstock.store.contract import Claimed, ClaimJobs
 from penstock.worker.worker import Worker
 from tests.worker.running import beside_worker, until, until_state
 

@@ -12,7 +12,7 @@ import pytest
 
 from penstock import App, Concurrency, ConfigError, Context, Failed, Fixed, Handler, State, Tenant, Unique, current
 from penstock.domain.job import Job
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 from tests.worker import process_jobs
 from tests.worker.running import burst
 

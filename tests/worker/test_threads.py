@@ -7,15 +7,15 @@ import threading
 from typing import Any
 
 from penstock import App
-from penstock.worker.run import Plan, Run
-from penstock.worker.threads import Threads
+from penstock.worker.running.run import Run, TypePlan
+from penstock.worker.running.threads import Threads
 from tests.worker.fakes import claim, declaration_of, default_policy
 
 
 def make_run(app: App, token: int = 1) -> Run:
     declaration = declaration_of(app, "work")
     arguments = declaration.signature.decode("{}")
-    return Run(claim(token), Plan(declaration, "work", app.store), default_policy(), arguments, 0.0, 0)
+    return Run(claim(token), TypePlan(declaration, "work", app.store), default_policy(), arguments, 0.0, 0)
 
 
 def test_threads_are_bounded_and_reused(app: App) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock import App, Context, Fixed, JobFailed, State
-from penstock.worker import executor
+from penstock.worker.executing import stopping
 from tests.worker.running import beside_worker, burst, until
 
 
@@ -54,7 +54,7 @@ def test_a_handlers_own_timeout_error_is_its_own(app: App) -> None:
 def test_a_handler_that_swallows_its_cancellation_is_given_up(
     app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(executor, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(stopping, "STOP_SECONDS", 0.05)
 
     @app.job(timeout="50ms", attempts=1)
     async def stubborn() -> str:

@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from penstock import App
-from penstock.worker import watchdog
-from penstock.worker.watchdog import Watchdog, _blame, _handler_code
+from penstock.worker.liveness import watchdog
+from penstock.worker.liveness.watchdog import Watchdog, _blame, _handler_code
 
 
 def test_the_handler_on_the_stack_is_blamed_with_its_own_line(app: App) -> None:

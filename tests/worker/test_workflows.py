@@ -27,8 +27,8 @@ from penstock import (
     WorkflowState,
 )
 from penstock.domain import workflows as domain
-from penstock.store.params import ListJobs, ListWorkflows
-from penstock.worker import results
+from penstock.store.contract import ListJobs, ListWorkflows
+from penstock.worker.running import step_results
 from tests.worker import process_jobs
 from tests.worker.running import beside_worker, burst
 
@@ -173,7 +173,7 @@ def test_results_that_are_not_there_are_named(declared: App, step: str, problem:
 
 
 def test_results_over_the_limit_name_the_fix(declared: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "RESULTS_BYTES_MAX", 5)
+    monkeypatch.setattr(step_results, "RESULTS_BYTES_MAX", 5)
     flow = declared.workflow("large")
     many = squares(flow, declared, 10)
     flow.step(call(declared, "gathers", step="square"), after=many)
@@ -356,7 +356,7 @@ def test_mistakes_in_steps_are_named(declared: App, monkeypatch: pytest.MonkeyPa
     policy: Any = "explode"
     with pytest.raises(ConfigError, match="on_failure='explode' does not exist; use one of: stop, continue"):
         declared.workflow("policy", on_failure=policy)
-    monkeypatch.setattr("penstock.workflow.STEPS_MAX", 1)
+    monkeypatch.setattr("penstock.client.workflow.STEPS_MAX", 1)
     with pytest.raises(ConfigError, match="more than 1 steps"):
         flow.step(call(declared, "undo", what=""))
     assert declared.store.list_workflows(ListWorkflows()).wait() == []

@@ -29,7 +29,7 @@ COMMANDS = {
     "migrate": ("penstock.cli.migrate", "migrate", "Make a store, or bring an old one to this version."),
     "health": ("penstock.cli.health", "health", "Say whether the store, its workers and its queues are well."),
     "doctor": ("penstock.cli.doctor", "doctor", "Say what is wrong with this machine or store."),
-    "bench": ("penstock.cli.bench_command", "bench", "Measure enqueueing, draining and pickup latency."),
+    "bench": ("penstock.cli.bench", "bench", "Measure enqueueing, draining and pickup latency."),
     "demo": ("penstock.cli.demo", "demo", "A tour of about thirty seconds that ends by itself."),
 }
 SETTINGS: dict[str, Any] = {
@@ -80,7 +80,7 @@ def _told_safely() -> Iterator[None]:
     except Exception as error:
         message = getattr(error, "message", None)
         if isinstance(message, str):
-            from penstock.cli.say import quoting
+            from penstock.cli.output.say import quoting
 
             error.message = quoting(message, keep="\n\t")  # type: ignore[attr-defined]
         raise

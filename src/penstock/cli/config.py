@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, ConfigFile
-from penstock.cli.say import say
+from penstock.cli.input.options import AsJson, ConfigFile
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import clean, print_json, show, table, text
+from penstock.cli.running.guard import guarded
+from penstock.domain.errors import ConfigError
 
 if TYPE_CHECKING:
     from penstock.config.load import Config, Setting
@@ -30,7 +32,6 @@ def config(
     penstock config worker.concurrency
     penstock config --config deploy/penstock.toml --json
     """
-    from penstock.cli.output import print_json
     from penstock.config.load import load
 
     loaded = load(path)
@@ -45,7 +46,6 @@ def config(
 
 def _find(loaded: Config, name: str) -> Setting:
     from penstock.config.keys import is_unused, unknown, unused
-    from penstock.domain.errors import ConfigError
 
     if name not in loaded.settings:
         raise ConfigError(unused(name) if is_unused(name) else unknown(name, loaded.settings))
@@ -59,8 +59,6 @@ def _plain(setting: Setting) -> dict[str, Any]:
 
 
 def _show_all(loaded: Config) -> None:
-    from penstock.cli.output import show, table, text
-
     made = table("key", "value", "source")
     for setting in loaded.settings.values():
         source = os.path.basename(setting.source) if setting.source == loaded.file else setting.source
@@ -70,8 +68,6 @@ def _show_all(loaded: Config) -> None:
 
 
 def _show_one(setting: Setting) -> None:
-    from penstock.cli.output import clean
-
     key = setting.key
     group, _, last = key.name.rpartition(".")
     lines = [

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli import flags
-from penstock.cli.guard import discard_stdout, guarded
-from penstock.cli.options import ConfigFile, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.flag_sets import with_flags
+from penstock.cli.input.flags import CoordinatorFlags
+from penstock.cli.input.options import ConfigFile, StoreUrl
+from penstock.cli.input.storage import found
+from penstock.cli.running.banner import say_banner
+from penstock.cli.running.guard import guarded
 from penstock.domain.errors import ConfigError
 
 if TYPE_CHECKING:
     from penstock.app import App
     from penstock.config.load import Config
 
+END = "runs no jobs; Ctrl-C stops it"
+
 
 @guarded
+@with_flags
 def coordinator(
     target: Annotated[
         str | None,
         typer.Argument(metavar="[MODULE:APP]", help="Where the App is, such as tasks:app.", show_default=False),
     ] = None,
+    *,
     store: StoreUrl = None,
     worker_id: Annotated[
         str | None,
         typer.Option("--id", metavar="ID", help="Its name among the workers.  [default: host, pid and a random part]"),
     ] = None,
-    heartbeat_interval: flags.HeartbeatInterval = None,
-    log_format: flags.LogFormat = None,
-    log_level: flags.LogLevel = None,
+    flags: CoordinatorFlags,
     config: ConfigFile = None,
 ) -> None:
     """Do what one does for all; run no jobs. Until Ctrl-C or SIGTERM.
@@ -46,29 +51,24 @@ def coordinator(
     penstock coordinator --store postgresql://user@host/database
     penstock coordinator tasks:app --log-format json
     """
-
-    from penstock.cli.loop import event_loop
     from penstock.config.load import load
     from penstock.observe import logs
+    from penstock.program.loop import event_loop
 
-    given = {"worker.heartbeat_interval": heartbeat_interval, "log.format": log_format, "log.level": log_level}
+    given = flags.given()
     settled = load(config, given)
     app = _app(target, store, settled)
     app.config = settled = (app.config or settled).with_flags(given)
     logs.configure(settled["log.level"], settled["log.format"])
-    try:
-        on_start = (lambda: _banner(app, target)) if settled["log.format"] == "text" else None
-        with event_loop() as runner:
-            runner.run(app.run_coordinator(worker_id=worker_id, on_start=on_start))
-    finally:
-        app.close()
+    on_start = partial(say_banner, app, "coordinator", target, {}, END) if settled["log.format"] == "text" else None
+    with app, event_loop() as runner:
+        runner.run(app.run_coordinator(worker_id=worker_id, on_start=on_start))
 
 
 def _app(target: str | None, store: str | None, config: Config) -> App:
     from penstock.app import App
-    from penstock.cli.load import load_app
-    from penstock.cli.storage import found
-    from penstock.store.open import open_store
+    from penstock.cli.input.load import load_app
+    from penstock.engines import open_store
 
     if target is None:
         address = store or config.store()
@@ -76,19 +76,3 @@ def _app(target: str | None, store: str | None, config: Config) -> App:
     if store is not None:
         raise ConfigError(f"--store: {target} names its own store: leave out one of both")
     return load_app(target)
-
-
-def _banner(app: App, target: str | None) -> None:
-    from importlib.metadata import version
-
-    lines = [
-        f"penstock {version('penstock')} coordinator",
-        *([f"  app           {target}"] if target else []),
-        f"  store         {app.store.info.address}",
-        *([f"  config        {app.config.file}"] if app.config and app.config.file else []),
-        "  runs no jobs; Ctrl-C stops it",
-    ]
-    try:
-        say("\n".join(lines))
-    except BrokenPipeError:
-        discard_stdout()

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, QueueFilter, StoreUrl, TagFilter, TenantFilter, TypeFilter
+from penstock.cli.input.filters import FilterFlags
+from penstock.cli.input.flag_sets import with_flags
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.tables import plural, print_json, show, state_text, table, text
+from penstock.cli.running.guard import guarded
 
 if TYPE_CHECKING:
-    from penstock.store.params import Count
+    from penstock.store.contract import Count
 
 
 NOBODY = "-"
@@ -27,12 +31,11 @@ class By(StrEnum):
 
 
 @guarded
+@with_flags
 def counts(
+    *,
     by: Annotated[By, typer.Option("--by", help="What to count by.")] = By.STATE,
-    type: TypeFilter = None,
-    queue: QueueFilter = None,
-    tenant: TenantFilter = None,
-    tag: TagFilter = None,
+    which: FilterFlags,
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
@@ -45,19 +48,9 @@ def counts(
     penstock counts --by capability
     penstock counts --by queue --tenant acme --tag import
     """
-    from penstock.cli.output import print_json
-    from penstock.cli.storage import existing_store
-    from penstock.cli.tenants import tenant_filter
-    from penstock.store.params import CountJobs
+    from penstock.store.contract import CountJobs
 
-    wanted = CountJobs(
-        type=type,
-        queue=queue,
-        **tenant_filter(tenant),
-        tag=tag,
-        by_tenant=by is By.TENANT,
-        by_capability=by is By.CAPABILITY,
-    )
+    wanted = CountJobs(**which.matching(), by_tenant=by is By.TENANT, by_capability=by is By.CAPABILITY)
     with existing_store(store) as opened:
         found = opened.count_jobs(wanted).wait()
         address = opened.info.address
@@ -90,8 +83,6 @@ def _groups(found: list[Count], by: By) -> dict[str, dict[str, int]]:
 
 
 def _show(found: list[Count], by: By, total: int, address: str) -> None:
-    from penstock.cli.output import plural, show, state_text, table, text
-
     if by is By.STATE:
         made = table("state", "jobs")
         made.columns[1].justify = "right"

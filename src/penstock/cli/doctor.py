@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import FAILED, guarded
-from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import required
+from penstock.cli.output.findings import ShownFinding, findings_table
+from penstock.cli.output.tables import plural, print_json, show
+from penstock.cli.running.guard import guarded
+from penstock.domain.errors import ConfigError, PenstockError
+from penstock.program.codes import FAILED
 
 if TYPE_CHECKING:
     from penstock.app import App
-    from penstock.store.contract import Store
-    from penstock.store.params import Finding
+    from penstock.store.contract import Finding, Store
 
 NAMED_MAX = 10
 
@@ -39,7 +44,6 @@ def doctor(
     penstock doctor tasks:app
     penstock doctor --deep --strict --json
     """
-    from penstock.cli.output import print_json
     from penstock.observe.doctor import worst
 
     address, findings = _examine(target, store, deep)
@@ -52,10 +56,9 @@ def doctor(
 
 
 def _examine(target: str | None, url: str | None, deep: bool) -> tuple[str | None, list[Finding]]:
-    from penstock.domain.clock import SystemClock
-    from penstock.domain.errors import ConfigError
     from penstock.observe.doctor import check_store
     from penstock.observe.machine import check_machine
+    from penstock.system.clock import SystemClock
 
     app, findings = (None, []) if target is None else _load(target)
     findings = [*check_machine(), *findings]
@@ -65,24 +68,20 @@ def _examine(target: str | None, url: str | None, deep: bool) -> tuple[str | Non
         if target is None or app is not None:
             raise
         return None, findings  # Only the app, which cannot be loaded, knows where the store is.
-    try:
+    with closing(store):
         return store.address, findings + check_store(store, SystemClock(), deep, app.registry.names() if app else ())
-    finally:
-        store.close()
 
 
 def _store(app: App | None, url: str | None) -> Store:
-    from penstock.cli.storage import required
-    from penstock.store.open import open_store
+    from penstock.engines import open_store
 
     return app.store if app is not None and url is None else open_store(required(url), create=False)
 
 
 def _load(target: str) -> tuple[App | None, list[Finding]]:
     """The app, or what keeps it from being imported; a target that cannot be one is the caller's mistake."""
-    from penstock.cli.load import load_app
-    from penstock.domain.errors import ConfigError, PenstockError
-    from penstock.store.params import Finding
+    from penstock.cli.input.load import load_app
+    from penstock.store.contract import Finding
 
     try:
         app = load_app(target)
@@ -96,10 +95,7 @@ def _load(target: str) -> tuple[App | None, list[Finding]]:
 
 
 def _show(findings: list[Finding], address: str | None) -> None:
-    from penstock.cli.findings import Seen, findings_table
-    from penstock.cli.output import plural, show
-
     errors, warnings = (sum(finding.level == level for finding in findings) for level in ("error", "warning"))
     said = [plural(number, noun) for number, noun in ((errors, "error"), (warnings, "warning")) if number]
-    seen = [Seen(finding.level, finding.name, finding.message, finding.fix) for finding in findings]
+    seen = [ShownFinding(finding.level, finding.name, finding.message, finding.fix) for finding in findings]
     show(findings_table(seen), f"\n{' and '.join(said) or 'nothing is wrong'}" + (f" in {address}" if address else ""))

@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import FAILED, guarded
-from penstock.cli.options import AsJson, ConfigFile, StoreUrl
+from penstock.cli.input.moments import parse_patience
+from penstock.cli.input.options import AsJson, ConfigFile, StoreUrl
+from penstock.cli.input.storage import found
+from penstock.cli.output.findings import ShownFinding, findings_table
+from penstock.cli.output.tables import print_json, show
+from penstock.cli.running.guard import guarded
+from penstock.program.codes import FAILED
 
 if TYPE_CHECKING:
     from penstock.observe.health import Health
@@ -33,9 +38,6 @@ def health(
     penstock health --store sqlite:///jobs.db
     penstock health --timeout 1s --json
     """
-    from penstock.cli.moments import parse_patience
-    from penstock.cli.output import print_json
-
     found, address = _ask(store, config, parse_patience(timeout, "--timeout"))
     if as_json:
         print_json({"status": found.status, "checks": found.checks, "details": found.details, "store": address})
@@ -46,12 +48,11 @@ def health(
 
 
 def _ask(url: str | None, config: str | None, timeout: float) -> tuple[Health, str]:
-    from penstock.cli.storage import found
     from penstock.config.load import load
-    from penstock.domain.clock import SystemClock
+    from penstock.engines import open_store
     from penstock.observe.health import judge
     from penstock.observe.reading import Reading
-    from penstock.store.open import open_store
+    from penstock.system.clock import SystemClock
 
     settled = load(config)
     address = url or settled.store()
@@ -63,8 +64,5 @@ def _ask(url: str | None, config: str | None, timeout: float) -> tuple[Health, s
 
 
 def _show(found: Health, address: str) -> None:
-    from penstock.cli.findings import Seen, findings_table
-    from penstock.cli.output import show
-
-    seen = [Seen(check.status, check.name, check.message, check.fix) for check in found.checks]
+    seen = [ShownFinding(check.status, check.name, check.message, check.fix) for check in found.checks]
     show(findings_table(seen), f"\n{found.status}: {address}")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli.commands import SETTINGS, Commands
-from penstock.cli.guard import discard_stdout
+from penstock.cli.running.guard import discard_stdout
 
 app = typer.Typer(
     name="penstock",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import FAILED, guarded
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import required
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import print_json
+from penstock.cli.running.guard import guarded
 from penstock.domain.errors import UsageError
+from penstock.program.codes import FAILED
 
 if TYPE_CHECKING:
-    from penstock.store.contract import Store
-    from penstock.store.params import MigrationStatus
+    from penstock.store.contract import MigrationStatus, Store
 
 
 @guarded
@@ -43,8 +46,7 @@ def migrate(
     penstock migrate --dry-run --store postgresql://owner@host/database | psql …
     penstock migrate --grants shop_worker --store postgresql://host/database
     """
-    from penstock.cli.storage import required
-    from penstock.store.open import open_store
+    from penstock.engines import open_store
 
     address = required(store)
     if [status, dry_run, grants is not None].count(True) > 1:
@@ -52,54 +54,45 @@ def migrate(
     if grants is not None:
         _print_grants(address, grants, as_json)
         return
-    opened = open_store(address, create=not (status or dry_run))
-    try:
+    with closing(open_store(address, create=not (status or dry_run))) as opened:
         if status:
             _print_status(opened, as_json)
         elif dry_run:
             _print_sql(opened, as_json)
         else:
             _migrate(opened, as_json)
-    finally:
-        opened.close()
 
 
 def _migrate(store: Store, as_json: bool) -> None:
-    from penstock.cli.output import print_json
-
     before = store.migrate()
     if as_json:
         print_json(_document(store, before, current=before.latest, pending=[], applied=before.pending))
-        return
-    _print_head(store, before)
-    for name in before.pending:
-        say(f"applied  {name}")
-    if not before.pending:
-        say("nothing to do")
+    else:
+        _print_steps(store, before, "applied", "nothing to do")
 
 
 def _print_status(store: Store, as_json: bool) -> None:
-    from penstock.cli.output import print_json
-
     found = store.migration_status()
     if as_json:
         print_json(_document(store, found))
     else:
-        _print_head(store, found)
-        for name in found.pending:
-            say(f"pending  {name}")
-        if not found.pending:
-            say("up to date")
+        _print_steps(store, found, "pending", "up to date")
     if found.pending:
         raise typer.Exit(FAILED)
 
 
+def _print_steps(store: Store, found: MigrationStatus, word: str, none: str) -> None:
+    say(f"store    {store.address}\nversion  {found.current}, the latest is {found.latest}")
+    for name in found.pending:
+        say(f"{word}  {name}")
+    if not found.pending:
+        say(none)
+
+
 def _print_sql(store: Store, as_json: bool) -> None:
     """Valid SQL with comments; what is said to people is in comments too, so that all of it can be piped."""
-    from penstock.cli.output import print_json
-
     found = store.migration_status()
-    text = store.migration_sql() if found.pending else ""
+    text = store.migration_script() if found.pending else ""
     if as_json:
         print_json(_document(store, found) | {"sql": text})
         return
@@ -108,18 +101,13 @@ def _print_sql(store: Store, as_json: bool) -> None:
 
 
 def _print_grants(address: str, role: str, as_json: bool) -> None:
-    from penstock.cli.output import print_json
-    from penstock.store.open import grants, parse_address
+    from penstock.engines import grants, parse_address
 
     text = grants(address, role)
     if as_json:
         print_json({"store": parse_address(address).shown, "role": role, "sql": text})
     else:
         say(text.rstrip("\n"))
-
-
-def _print_head(store: Store, found: MigrationStatus) -> None:
-    say(f"store    {store.address}\nversion  {found.current}, the latest is {found.latest}")
 
 
 def _document(store: Store, found: MigrationStatus, **changed: object) -> dict[str, object]:

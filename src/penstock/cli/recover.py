@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import plural, print_json
+from penstock.cli.running.guard import guarded
+from penstock.domain.duration import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from penstock.store.contract import Store
@@ -37,10 +40,6 @@ def recover(
     penstock recover --store sqlite:///jobs.db
     penstock recover --threshold 1m --json
     """
-    from penstock.cli.output import plural, print_json
-    from penstock.cli.storage import existing_store
-    from penstock.domain.duration import format_duration, parse_duration
-
     seconds = parse_duration(threshold, "--threshold")
     with existing_store(store) as opened:
         workers, jobs = _recover(opened, seconds)
@@ -57,7 +56,7 @@ def recover(
 
 
 def _recover(store: Store, seconds: float) -> tuple[list[str], list[str]]:
-    from penstock.store.params import RecoverJobs
+    from penstock.store.contract import RecoverJobs
 
     workers: list[str] = []
     jobs: list[str] = []

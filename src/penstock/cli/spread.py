@@ -9,26 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.complete import words
-from penstock.cli.guard import guarded
-from penstock.cli.job_options import (
-    Attempts,
-    Capability,
-    Priority,
-    Queue,
-    Tags,
-    TenantOption,
-    Timeout,
-    Ttl,
-    given_options,
-)
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.complete import words
+from penstock.cli.input.flag_sets import with_flags
+from penstock.cli.input.job_options import JobFlags, TypeName
+from penstock.cli.input.moments import parse_moment
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.payload import parse_payload
+from penstock.cli.input.storage import app_on
+from penstock.cli.output.bars import progress_bar
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import plural, print_json
+from penstock.cli.running.guard import guarded
 from penstock.domain.errors import ConfigError, PenstockError
 
 if TYPE_CHECKING:
     from penstock.app import App
-    from penstock.client import JobCall
+    from penstock.client.client import JobCall
 
 BAR_STEP = 1000
 EXAMPLE = 'write one on each line, such as {"store_id": 7}'
@@ -37,7 +33,6 @@ EXAMPLE = 'write one on each line, such as {"store_id": 7}'
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="A name for it: it is spread once in each period.", show_default=False)
 ]
-Type = Annotated[str, typer.Argument(metavar="TYPE", help="The name of the job type.", show_default=False)]
 Items = Annotated[
     str,
     typer.Option(
@@ -59,24 +54,19 @@ Kind = Annotated[
 
 
 @guarded
+@with_flags
 def spread(
     name: Name,
-    type: Type,
+    type: TypeName,
     items: Items,
+    *,
     period: Annotated[str, typer.Option("--period", metavar="D", help="Over how long.")] = "24h",
     batches: Batches = None,
     mode: Kind = "once",
     start: Annotated[
         str | None, typer.Option("--start", metavar="TIME", help="When it begins, such as 2030-01-31T12:00:00Z.")
     ] = None,
-    priority: Priority = None,
-    queue: Queue = None,
-    capability: Capability = None,
-    attempts: Attempts = None,
-    timeout: Timeout = None,
-    ttl: Ttl = None,
-    tenant: TenantOption = None,
-    tag: Tags = None,
+    job: JobFlags,
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
@@ -90,26 +80,17 @@ def spread(
     penstock spread newsletter send_email --items - --period 8h --queue mail < readers.jsonl
     penstock spread audit check_account --items accounts.jsonl --period 7d --start 2030-01-31T00:00:00Z
     """
-    from penstock.app import App
-    from penstock.cli.dead.filter import progress_bar
-    from penstock.cli.moments import parse_moment
-    from penstock.cli.storage import existing_store
-    from penstock.client import enqueue_options
+    from penstock.client.client import enqueue_options
     from penstock.domain.options import DEFAULTS, check_name
-    from penstock.domain.spread import make_spread
+    from penstock.domain.schedule.spread import make_spread
 
-    options = given_options(
-        tenant, tag, None, None, None, priority=priority, queue=queue, capability=capability, attempts=attempts,
-        timeout=timeout, ttl=ttl,
-    )  # fmt: skip
+    options = job.options()
     begin = None if start is None else parse_moment(start, "--start")
     wanted: Any = mode
     plan = make_spread(name, period, batches, wanted)  # What is wrong is said before a long file is read.
     check_name(type, "job name")
-    with existing_store(store) as opened:
-        app = App(opened)
-        app.client.use_limits(opened.read_limits().wait())
-        app.client.remember_types(opened.read_types().wait())
+    with app_on(store) as app:
+        app.client.remember_types(app.store.read_types().wait())
         enqueue_options(app.client.types.get(type, DEFAULTS), options)
         lines = _lines(items)
         plan.refuse_too_many(len(lines))
@@ -123,9 +104,6 @@ def _calls(
     app: App, type: str, items: str, lines: list[tuple[int, str]], options: dict[str, Any]
 ) -> Iterator[JobCall[Any]]:
     """A call for each line of the file, with a bar on the terminal."""
-    from penstock.cli.dead.filter import progress_bar
-    from penstock.cli.enqueue import parse_payload
-
     with progress_bar("reading", len(lines)) as bar:
         for count, (number, line) in enumerate(lines, start=1):
             if count % BAR_STEP == 0:
@@ -152,8 +130,6 @@ def _lines(items: str) -> list[tuple[int, str]]:
 
 
 def _report(name: str, type: str, items: int, count: int, known: bool, as_json: bool) -> None:
-    from penstock.cli.output import plural, print_json
-
     if as_json:
         print_json({"name": name, "type": type, "items": items, "enqueued": count, "type_known": known})
         return

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from penstock.cli import flags
-from penstock.cli.guard import guarded
-from penstock.cli.options import ConfigFile, Target
+from penstock.cli.input.flag_sets import with_flags
+from penstock.cli.input.flags import Burst, Reload, StartFlags
+from penstock.cli.input.options import ConfigFile, Target
+from penstock.cli.running.guard import guarded
 
 
 @guarded
+@with_flags
 def start(
     target: Target,
-    concurrency: flags.Slots = None,
-    process_slots: flags.ProcessSlots = None,
-    worker_id: flags.WorkerId = None,
-    job_timeout: flags.JobTimeout = None,
-    shutdown_timeout: flags.ShutdownTimeout = None,
-    health: flags.Health = None,
-    log_format: flags.LogFormat = None,
-    log_level: flags.LogLevel = None,
+    *,
+    flags: StartFlags,
     config: ConfigFile = None,
-    burst: flags.Burst = False,
-    reload: flags.Reload = False,
+    burst: Burst = False,
+    reload: Reload = False,
 ) -> None:
     """Run all that exists in one process: a worker, which also recovers lost jobs and removes old ones.
 
@@ -30,16 +26,6 @@ def start(
     penstock start tasks:app
     penstock start tasks:app --log-format json
     """  # fmt: skip
-    from penstock.cli.run import run
+    from penstock.cli.running.run import run
 
-    given = {
-        "worker.concurrency": concurrency,
-        "worker.process_slots": process_slots,
-        "worker.id": worker_id,
-        "worker.job_timeout": job_timeout,
-        "worker.shutdown_timeout": shutdown_timeout,
-        "worker.health": health,
-        "log.format": log_format,
-        "log.level": log_level,
-    }
-    run("start", target, given, config=config, burst=burst, reload=reload)
+    run("start", target, flags.given(), config=config, burst=burst, reload=reload)

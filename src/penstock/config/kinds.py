@@ -19,10 +19,10 @@ from penstock.config.limits import (
 from penstock.config.schedules import SCHEDULE_EXAMPLE, read_schedules, show_schedules
 from penstock.domain.duration import format_duration, format_size, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
+from penstock.domain.flow.fair_shares import show_weights
 from penstock.domain.texts import DIGITS_MAX, brief
-from penstock.domain.turns import show_weights
+from penstock.engines import EXAMPLES, parse_address
 from penstock.store.mask import masked
-from penstock.store.open import EXAMPLES, parse_address
 from penstock.worker.settings import CHECKS, Check
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError
-from penstock.domain.gates import check_key, whole_of
+from penstock.domain.flow.gates import check_key, whole_of
 from penstock.domain.options import PERIODS, Concurrency, RateLimit, check_name
 from penstock.domain.texts import as_number, brief
 

@@ -24,11 +24,11 @@ from penstock.config.keys import (
 )
 from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
-from penstock.domain.gates import Limit, limit_of
+from penstock.domain.failure.secrets import hide_secrets
+from penstock.domain.flow.gates import Limit, limit_of
 from penstock.domain.options import Concurrency, RateLimit, Resources
-from penstock.domain.secrets import hide_secrets
 from penstock.observe.health import Limits
-from penstock.worker.health_address import OFF
+from penstock.worker.liveness.health_address import OFF
 
 DEFAULT = "default"
 
@@ -78,13 +78,11 @@ class Config:
         """What make_settings() takes; None is its default."""
         named = ("types", "queues", "capabilities", "concurrency", "process_slots", "job_timeout", "max_jobs",
                  "max_memory", "poll_interval", "heartbeat_interval", "shutdown_timeout", "log_payloads")  # fmt: skip
+        coordinating = ("recovery_interval", "start_timeout", "start_check_interval", "probe_interval")
         return {name: self[f"worker.{name}"] for name in named} | {
             "worker_id": self["worker.id"],
             "resources": self._resources(),
-            "recovery_interval": self["coordinator.recovery_interval"],
-            "start_timeout": self["coordinator.start_timeout"],
-            "start_check_interval": self["coordinator.start_check_interval"],
-            "probe_interval": self["coordinator.probe_interval"],
+            **{name: self[f"coordinator.{name}"] for name in coordinating},
             "leader_lease": self["coordinator.lease"],
             "ageing": self["queue.ageing"],
             "failing_queues": self["queue.fail_without_worker"],

@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 
-from penstock.client import enqueue_options
+from penstock.client.client import enqueue_options
+from penstock.client.schedules.installing import Configured
+from penstock.client.schedules.plan import KNOWN as WHEN, check_schedule_name, check_when, refuse_unknown
 from penstock.domain.errors import ConfigError
 from penstock.domain.options import DEFAULTS, Tenant, Unique, check_name
 from penstock.domain.texts import brief
-from penstock.schedules.installing import Configured
-from penstock.schedules.plan import KNOWN as WHEN, check_schedule_name, check_when, refuse_unknown
 
 SCHEDULE_EXAMPLE = '{"nightly": {"type": "cleanup", "cron": "0 3 * * *"}}'
 OPTIONS = ("queue", "priority", "capability", "attempts", "timeout", "ttl", "delay", "tags")

@@ -25,8 +25,7 @@ from penstock.domain.errors import PenstockError
 from penstock.observe.logs import fields
 from penstock.observe.redaction import told
 from penstock.observe.trouble import Trouble
-from penstock.store.contract import Store
-from penstock.store.params import Leadership, LeadStore
+from penstock.store.contract import Leadership, LeadStore, Store
 
 RENEWALS = 3
 """How often a lease is renewed within its time."""

@@ -1,8 +1,7 @@
-"""Time as a value that is handed in. The only clock reads of the library are behind this face."""
+"""Time as a value that is handed in, and how moments are stored and shown."""
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -22,16 +21,6 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds that never step back."""
         ...
-
-
-class SystemClock:
-    """The clock of this machine."""
-
-    def now_us(self) -> int:
-        return time.time_ns() // 1000
-
-    def monotonic(self) -> float:
-        return time.monotonic()
 
 
 def to_us(moment: datetime, name: str = "at") -> int:

@@ -40,20 +40,27 @@ class StateCode(IntEnum):
 
 
 class Event(StrEnum):
-    """What can happen to a job."""
+    """What can happen to a job; what history keeps is stored by these words. All are in the table, but ENQUEUE, before
+    which there is no state, and REMOVE, after which there is none.
+    """
 
+    ENQUEUE = "enqueue"
     DUE = "due"
     BLOCK = "block"
     UNBLOCK = "unblock"
     CLAIM = "claim"
     START = "start"
     COMPLETE = "complete"
-    RETRY = "retry"
     BACK_OFF = "back_off"
+    SNOOZE = "snooze"
     RELEASE = "release"
+    GIVE_BACK = "give_back"
+    RECOVER = "recover"
     FAIL = "fail"
     CANCEL = "cancel"
     EXPIRE = "expire"
+    RETRIED = "retried"
+    REMOVE = "remove"
 
 
 _S, _E = State, Event
@@ -72,17 +79,22 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (_S.PENDING, _E.FAIL): _S.DEAD,
     (_S.CLAIMED, _E.START): _S.RUNNING,
     (_S.CLAIMED, _E.COMPLETE): _S.COMPLETED,
-    (_S.CLAIMED, _E.RETRY): _S.PENDING,
     (_S.CLAIMED, _E.BACK_OFF): _S.SCHEDULED,
+    (_S.CLAIMED, _E.SNOOZE): _S.SCHEDULED,
     (_S.CLAIMED, _E.RELEASE): _S.PENDING,
+    (_S.CLAIMED, _E.GIVE_BACK): _S.PENDING,
+    (_S.CLAIMED, _E.RECOVER): _S.SCHEDULED,
     (_S.CLAIMED, _E.FAIL): _S.DEAD,
     (_S.CLAIMED, _E.CANCEL): _S.CANCELLED,
     (_S.RUNNING, _E.COMPLETE): _S.COMPLETED,
-    (_S.RUNNING, _E.RETRY): _S.PENDING,
     (_S.RUNNING, _E.BACK_OFF): _S.SCHEDULED,
+    (_S.RUNNING, _E.SNOOZE): _S.SCHEDULED,
     (_S.RUNNING, _E.RELEASE): _S.PENDING,
+    (_S.RUNNING, _E.RECOVER): _S.SCHEDULED,
     (_S.RUNNING, _E.FAIL): _S.DEAD,
     (_S.RUNNING, _E.CANCEL): _S.CANCELLED,
+    (_S.DEAD, _E.RETRIED): _S.DEAD,
+    (_S.EXPIRED, _E.RETRIED): _S.EXPIRED,
 }
 
 FINAL = frozenset({State.COMPLETED, State.DEAD, State.CANCELLED, State.EXPIRED})
@@ -98,7 +110,7 @@ SYNONYMS: dict[str, frozenset[State]] = {
     "dead_letter": frozenset({State.DEAD}),
 }
 
-DecidedBy = Literal["worker", "recovery", "start-timeout", "ttl", "routing", "probe", "operator"]
+DecidedBy = Literal["worker", "recovery", "start-timeout", "ttl", "routing", "probe", "operator", "store"]
 
 
 def next_state(state: State, event: Event) -> State:
@@ -149,6 +161,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     max_attempts: int
     crashes: int
+    snoozes: int = 0
     created_at: datetime
     due_at: datetime
     tenant: Tenant | None = None
@@ -174,7 +187,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     """One stored step in a job's life."""
 
     at: datetime
-    event: str
+    event: Event
     attempt: int
     worker_id: str | None = None
     reason: str | None = None

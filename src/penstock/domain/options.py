@@ -18,6 +18,7 @@ from penstock.domain.texts import UNSTORABLE, brief, is_text
 PRIORITY_MIN, PRIORITY_MAX = -100, 100
 WORKER_CONCURRENCY_MAX = 10_000
 ATTEMPTS_MAX = 1000
+SNOOZES_MAX = 1_000_000
 NAME_LENGTH_MAX = 200
 REASON_LENGTH_MAX = 1000
 TAGS_MAX = 50
@@ -52,6 +53,12 @@ class Tenant(msgspec.Struct, frozen=True, omit_defaults=True):
     workspace: str | None = None
 
 
+def _fill(value: object, **fields: object) -> None:
+    """In the __init__ of a frozen one, which checks what it is given and puts it into plain units."""
+    for name, field in fields.items():
+        object.__setattr__(value, name, field)
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Resources:
     """What a job needs while it runs, or what a worker has."""
@@ -64,9 +71,7 @@ class Resources:
         for name, value in (("cpu", cpu), ("gpu", gpu)):
             if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < math.inf:
                 raise ConfigError(f"{name}={brief(value)} is not possible: a number of zero or more")
-        object.__setattr__(self, "cpu", float(cpu))
-        object.__setattr__(self, "memory", parse_size(memory, "memory"))
-        object.__setattr__(self, "gpu", float(gpu))
+        _fill(self, cpu=float(cpu), memory=parse_size(memory, "memory"), gpu=float(gpu))
 
 
 NO_RESOURCES = Resources()
@@ -107,9 +112,7 @@ class Unique:
             )
         if scope not in UNIQUE_SCOPES:
             raise ConfigError(f"unique scope {brief(scope)} does not exist; use one of: {', '.join(UNIQUE_SCOPES)}")
-        object.__setattr__(self, "key", key)
-        object.__setattr__(self, "per", seconds)
-        object.__setattr__(self, "scope", scope)
+        _fill(self, key=key, per=seconds, scope=scope)
 
 
 def _check_limit_key(key: object) -> None:
@@ -136,9 +139,7 @@ class RateLimit:
                 f"rate limit {brief(key)} of {brief(requests)} per {brief(per)} is not possible: both must be "
                 "above zero"
             )
-        object.__setattr__(self, "key", key)
-        object.__setattr__(self, "requests", requests)
-        object.__setattr__(self, "per", seconds)
+        _fill(self, key=key, requests=requests, per=seconds)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -166,13 +167,12 @@ class Concurrency:
                 f"an ordered key runs one job at a time: write Concurrency({brief(key)}, 1, ordered=True), or leave "
                 f"ordered out if {limit} may run at once"
             )
-        object.__setattr__(self, "key", key)
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "ordered", ordered)
+        _fill(self, key=key, limit=limit, ordered=ordered)
 
 
 class Policy(msgspec.Struct, frozen=True, omit_defaults=True, rename={
     "attempts": "a", "backoff": "b", "timeout": "t", "ttl": "l", "remove_on_complete": "rc", "remove_on_fail": "rf",
+    "snoozes": "s",
 }):  # fmt: skip
     """How a job is run and kept. Fixed at enqueue and stored with it, defaults left out."""
 
@@ -182,6 +182,7 @@ class Policy(msgspec.Struct, frozen=True, omit_defaults=True, rename={
     ttl: float | None = None
     remove_on_complete: bool | int = False
     remove_on_fail: bool | int = False
+    snoozes: int = 100
 
 
 def decode_policy(text: str | None) -> Policy:
@@ -379,6 +380,7 @@ _CHECKS: dict[str, Any] = {
     "capability": check_name,
     "priority": _whole(PRIORITY_MIN, PRIORITY_MAX),
     "attempts": _whole(1, ATTEMPTS_MAX),
+    "snoozes": _whole(0, SNOOZES_MAX),
     "backoff": _backoff,
     "timeout": _optional_duration,
     "ttl": _optional_duration,

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from penstock.domain.errors import PayloadError, PayloadTooLarge
-from penstock.domain.interrupted import let_interrupt_out
+from penstock.domain.failure.interrupted import let_interrupt_out
 
 PAYLOAD_BYTES_MAX = 1024 * 1024
 DEPTH_MAX = 200

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgspec
 
 from penstock.domain.errors import ConfigError, PayloadError
-from penstock.domain.interrupted import let_interrupt_out
+from penstock.domain.failure.interrupted import let_interrupt_out
 from penstock.domain.payload import check_plain, decode_hook, encode_json
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from penstock.domain.errors import ConfigError
-from penstock.domain.job import State
+from penstock.domain.errors import ConfigError, UnknownWorkflow
+from penstock.domain.job import FINAL, State
 from penstock.domain.texts import brief
 
 OnFailure = Literal["stop", "continue"]
@@ -43,7 +43,7 @@ class StepInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ended(self) -> int:
-        return sum(count for state, count in self.jobs.items() if state in _ENDED)
+        return sum(count for state, count in self.jobs.items() if state in FINAL)
 
 
 class WorkflowInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,9 +61,6 @@ class WorkflowInfo(msgspec.Struct, frozen=True, kw_only=True):
     size: int = 0
     ended: int = 0
     steps: tuple[StepInfo, ...] = ()
-
-
-_ENDED = frozenset({State.COMPLETED, State.DEAD, State.CANCELLED, State.EXPIRED})
 
 
 def workflow_id(made: str) -> str:
@@ -105,3 +102,9 @@ def check_on_failure(value: str) -> OnFailure:
         if value == known:
             return known
     raise ConfigError(f"on_failure={brief(value)} does not exist; use one of: {', '.join(ON_FAILURE)}")
+
+
+def unknown_workflow(workflow: str) -> UnknownWorkflow:
+    return UnknownWorkflow(
+        f"no workflow has the id {workflow}; it never existed in this store, or retention removed it"
+    )

@@ -1,1 +1,1 @@
-"""What a running system tells about itself: logs, health, the doctor; metrics and events to come."""
+"""What a running system tells about itself: what happens to jobs, and who observes it; logs, health, the doctor."""

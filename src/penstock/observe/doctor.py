@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.domain.clock import MICROSECONDS, Clock
 from penstock.domain.errors import StoreError
-from penstock.domain.interrupted import let_interrupt_out
-from penstock.domain.pauses import Pauses
+from penstock.domain.failure.interrupted import let_interrupt_out
+from penstock.domain.flow.pauses import Pauses
 from penstock.observe.health import PING_SECONDS_MAX, START_ONE
 from penstock.observe.stuck import stuck_lanes, takers_among, unpaused_lanes, why_stuck
 from penstock.observe.words import about, counted, counted_jobs, paused_for
-from penstock.store.contract import Store
-from penstock.store.params import (
+from penstock.store.contract import (
     CheckStore,
     CountWaiting,
     DeadFilter,
@@ -22,6 +21,7 @@ from penstock.store.params import (
     ListJobs,
     ReadSchedules,
     ScheduleRow,
+    Store,
     Waiting,
     WorkerInfo,
     plan_problem,

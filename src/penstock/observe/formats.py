@@ -38,7 +38,7 @@ def colourful(stream: IO[str]) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
-class Text(logging.Formatter):
+class TextFormat(logging.Formatter):
     """`HH:MM:SS level logger message`, on one line; a traceback follows on its own lines.
 
     An event's message says it all. Any other record, such as a handler's own, gets its fields as `name=value`.
@@ -64,7 +64,7 @@ class Text(logging.Formatter):
         return " ".join(words)
 
 
-class Json(logging.Formatter):
+class JsonFormat(logging.Formatter):
     """One JSON object per line: time, level, logger, event, message, and every field of the record."""
 
     def format(self, record: logging.LogRecord) -> str:

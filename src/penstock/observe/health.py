@@ -14,10 +14,10 @@ import msgspec
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import format_duration
-from penstock.domain.pauses import Pause, Pauses
+from penstock.domain.flow.pauses import Pause, Pauses
 from penstock.observe.stuck import takers_among, unpaused_lanes
 from penstock.observe.words import about, counted, counted_jobs, paused_for
-from penstock.store.params import Waiting, WorkerInfo
+from penstock.store.contract import Waiting, WorkerInfo
 
 Status = Literal["healthy", "degraded", "unhealthy", "unknown"]
 

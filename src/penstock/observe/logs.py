@@ -20,10 +20,11 @@ from collections.abc import MutableMapping
 from typing import IO, TYPE_CHECKING, Any
 
 from penstock.domain.errors import ConfigError
-from penstock.observe.formats import Json, Text, colourful
+from penstock.domain.options import Tenant
+from penstock.observe.formats import JsonFormat, TextFormat, colourful
 
 if TYPE_CHECKING:
-    from penstock.store.params import Claim
+    from penstock.store.contract import Claim
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
@@ -39,9 +40,12 @@ def fields(event: str, **values: Any) -> dict[str, Any]:
 
 def job_fields(job: Claim) -> dict[str, Any]:
     """What every record about a job carries. None is what it does not have."""
-    org, workspace = (job.tenant.org, job.tenant.workspace) if job.tenant else (None, None)
-    return {"job_id": job.id, "type": job.type, "queue": job.queue, "attempt": job.attempt, "tenant": org,
-            "workspace": workspace, "tags": job.tags or None}  # fmt: skip
+    return {"job_id": job.id, "type": job.type, "queue": job.queue, "attempt": job.attempt, "tags": job.tags or None,
+            **tenant_fields(job.tenant)}  # fmt: skip
+
+
+def tenant_fields(tenant: Tenant | None) -> dict[str, Any]:
+    return {} if tenant is None else {"tenant": tenant.org, "workspace": tenant.workspace}
 
 
 class JobLogger(logging.LoggerAdapter[logging.Logger]):
@@ -52,7 +56,7 @@ class JobLogger(logging.LoggerAdapter[logging.Logger]):
         return msg, kwargs
 
 
-class Lines(logging.StreamHandler[IO[str]]):
+class LogLines(logging.StreamHandler[IO[str]]):
     """Writes lines until nobody reads them any more; what is logged must never stop what is done."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 — the name that logging calls
@@ -76,8 +80,10 @@ def configure(level: str = "info", format: str = "text", *, processes: bool = Fa
     configured = (level, format)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8" if format == "json" else None, errors="backslashreplace")
-    handler = Lines(sys.stdout)
-    handler.setFormatter(Json() if format == "json" else Text(colours=colourful(sys.stdout), processes=processes))
+    handler = LogLines(sys.stdout)
+    handler.setFormatter(
+        JsonFormat() if format == "json" else TextFormat(colours=colourful(sys.stdout), processes=processes)
+    )
     root.addHandler(handler)
     root.setLevel(level.upper())
 

@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import version
 from importlib.util import find_spec
 
-from penstock.store.params import Finding
+from penstock.store.contract import Finding
 
 OPEN_FILES_MIN = 1024
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from penstock.domain.pauses import Pause, PauseKind, Pauses
-from penstock.store.contract import Store
-from penstock.store.params import OpenJobs
+from penstock.domain.flow.pauses import Pause, PauseKind, Pauses
+from penstock.store.contract import OpenJobs, Store
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from penstock.domain.clock import Clock
-from penstock.domain.pauses import Pauses
+from penstock.domain.flow.pauses import Pauses
 from penstock.observe.health import COUNTED_MAX, Facts
-from penstock.store.contract import Store
-from penstock.store.params import CountWaiting, DeadFilter, ListDead
+from penstock.store.contract import CountWaiting, DeadFilter, ListDead, Store
 
 PINGS = 2
 

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
-from penstock.domain.secrets import hide_secrets
+from penstock.domain.failure.secrets import hide_secrets
 
 Redact = Callable[[str], str]
 WITHHELD = "<withheld: app.redact raised an error, see the log>"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.domain.pauses import Pauses
-from penstock.domain.routing import why_not
-from penstock.domain.unroutable import why_stuck as why_stuck
-from penstock.store.params import Waiting, WorkerInfo
+from penstock.domain.flow.pauses import Pauses
+from penstock.domain.flow.routing import why_not
+from penstock.domain.flow.unroutable import why_stuck as why_stuck
+from penstock.store.contract import Waiting, WorkerInfo
 
 
 def takers_among(workers: Sequence[WorkerInfo]) -> list[WorkerInfo]:

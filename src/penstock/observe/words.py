@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import format_duration
-from penstock.domain.pauses import Pause
-from penstock.store.params import Waiting
+from penstock.domain.flow.pauses import Pause
+from penstock.store.contract import Waiting
 
 
 def counted(number: int, noun: str) -> str:

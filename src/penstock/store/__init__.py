@@ -1,1 +1,1 @@
-"""Where jobs are kept: one contract, several engines. Upper layers import `contract` and `params` only."""
+"""Where jobs are kept: one contract, several engines. Upper layers import `contract` only."""

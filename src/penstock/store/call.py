@@ -6,9 +6,10 @@ both faces, so that no operation is written twice and no caller needs to know wh
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, Generic, Protocol, TypeVar
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -18,3 +19,20 @@ class Call(Awaitable[T_co], Protocol[T_co]):
     def wait(self) -> T_co:
         """Carry it out and block this thread until it is done."""
         ...
+
+
+class ThreadCall(Generic[T]):
+    """Something that blocks: in the caller's thread, or in a thread of its own for async callers."""
+
+    __slots__ = ("_work",)
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+
+    def wait(self) -> T:
+        return self._work()
+
+    def __await__(self) -> Generator[Any, None, T]:
+        import asyncio
+
+        return (yield from asyncio.to_thread(self._work).__await__())

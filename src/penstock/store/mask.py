@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from penstock.domain.secrets import HIDDEN, is_secret_name
+from penstock.domain.failure.secrets import HIDDEN, is_secret_name
 
 HARMLESS = frozenset({
     "schema", "notify", "prepare", "pool", "timeout", "synchronous",

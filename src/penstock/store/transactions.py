@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Protocol, cast
+
+from penstock.domain.errors import UsageError
+from penstock.store.contract import Store, Transactions
 
 
 class Block(Protocol):
@@ -35,3 +38,13 @@ FAILED_INSIDE = (
     "nothing of this transaction is stored: one of its statements failed, after which it can only be rolled back; "
     "let the error leave the block, or put a statement that may fail between SAVEPOINT and ROLLBACK TO SAVEPOINT"
 )
+
+
+def transactions_of(store: Store) -> Transactions:
+    """What a store has of transactions, or an error: only SQL engines have any."""
+    if not hasattr(store, "transaction"):
+        raise UsageError(
+            f"{store.address}: jobs in this store cannot be part of a transaction of yours; use a SQLite file or "
+            "PostgreSQL for that"
+        )
+    return cast(Transactions, store)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import random
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
+from tempfile import TemporaryDirectory
 from typing import cast
 from urllib.parse import quote
 
 from penstock.app import App
+from penstock.client.schedules.installing import install_steps
+from penstock.client.steps import waited
 from penstock.domain.errors import ConfigError
-from penstock.schedules.installing import install_steps
-from penstock.schedules.steps import waited
+from penstock.engines import open_store
 from penstock.store.contract import Store
-from penstock.store.open import open_store
 from penstock.testing.clock import FakeClock
 from penstock.testing.jobs import Sandbox
 from penstock.testing.watched import WatchedStore
@@ -27,21 +26,18 @@ def sandbox(app: App, *, clock: FakeClock | None = None) -> Iterator[Sandbox]:
     if not isinstance(app, App):
         raise ConfigError(f"sandbox() takes a penstock.App, not {type(app).__name__}: sandbox(app)")
     clock = clock or FakeClock()
-    folder = tempfile.mkdtemp(prefix="penstock-sandbox-")
-    try:
-        store = open_store(f"sqlite:///{quote(folder)}/jobs.db?synchronous=normal", clock=clock, random=random.random)
-        watched = WatchedStore(store, clock)
-        made = Sandbox(app, watched, clock)
-        _open.append(made)
-        try:
-            with app._in_place(cast(Store, watched), clock):
-                waited(install_steps(store, app._planned))
-                yield made
-        finally:
-            _open.remove(made)
-            store.close()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with TemporaryDirectory(prefix="penstock-sandbox-", ignore_cleanup_errors=True) as folder:
+        address = f"sqlite:///{quote(folder)}/jobs.db?synchronous=normal"
+        with closing(open_store(address, clock=clock, random=random.random)) as store:
+            watched = WatchedStore(store, clock)
+            made = Sandbox(app, watched, clock)
+            _open.append(made)
+            try:
+                with app._in_place(cast(Store, watched), clock):
+                    waited(install_steps(store, app._planned))
+                    yield made
+            finally:
+                _open.remove(made)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from penstock.domain.job import ErrorInfo, Event, State
-from penstock.store.params import Claim, Claimed, ClaimJobs, FinishJobs, Unfinished
+from penstock.store.contract import Claim, Claimed, ClaimJobs, Finished, FinishJobs, Unfinished
 from penstock.testing.clock import FakeClock
 from penstock.testing.watched import WatchedStore
 
@@ -25,9 +25,10 @@ class Attempt:
     state: State
     error: ErrorInfo | None = None
     reason: str | None = None
+    snoozed: bool = False
 
 
-class Budget:
+class AttemptBudget:
     """How many attempts may begin, and which have begun. Shared by a run and those inside its handlers."""
 
     def __init__(self, limit: int) -> None:
@@ -47,7 +48,12 @@ class Drain:
     """Hands calls on. When every line of the worker asks for work, none is due and nothing runs, time moves on."""
 
     def __init__(
-        self, store: WatchedStore, clock: FakeClock, attempts: list[Attempt], budget: Budget, until_us: int | None
+        self,
+        store: WatchedStore,
+        clock: FakeClock,
+        attempts: list[Attempt],
+        budget: AttemptBudget,
+        until_us: int | None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -58,7 +64,7 @@ class Drain:
         self._asking = 0
         self._news: asyncio.Future[bool] | None = None
         self._over = False
-        self.lines = 1
+        self.groups = 1
         """How many lines of the worker claim, each for its own types."""
 
     def __getattr__(self, name: str) -> Any:
@@ -83,7 +89,7 @@ class Drain:
             return False
         self._asking += 1
         try:
-            if self._asking == self.lines and not self._held:
+            if self._asking == self.groups and not self._held:
                 return self._tell(self._leap(next_due_us))
             if self._news is None:
                 self._news = asyncio.get_running_loop().create_future()
@@ -112,14 +118,14 @@ class Drain:
             return self._store.finish_jobs(self._as_here(params))
         return self._finish(params)
 
-    async def _finish(self, params: FinishJobs) -> list[int]:
-        lost: list[int] = await self._store.finish_jobs(self._as_here(params))
+    async def _finish(self, params: FinishJobs) -> Finished:
+        told: Finished = await self._store.finish_jobs(self._as_here(params))
         for done in params.completed:
             self._note(done.token, State.COMPLETED)
         for end in params.unfinished:
             self._note(end.token, _STATE_AFTER[end.event], end)
         self._tell(True)
-        return lost
+        return told
 
     def _as_here(self, params: FinishJobs) -> FinishJobs:
         """Workers measure in real time, which goes on while this clock stands still: nothing starts after its end.
@@ -139,7 +145,8 @@ class Drain:
         claim = self._held.pop(token, None)
         if claim is not None:
             error = msgspec.json.decode(end.error, type=ErrorInfo) if end and end.error else None
-            self._attempts.append(Attempt(claim, state, error, end.reason if end else None))
+            snoozed = end is not None and end.event is Event.SNOOZE
+            self._attempts.append(Attempt(claim, state, error, end.reason if end else None, snoozed))
 
 
 _STATE_AFTER = {
@@ -147,4 +154,5 @@ _STATE_AFTER = {
     Event.CANCEL: State.CANCELLED,
     Event.BACK_OFF: State.SCHEDULED,
     Event.RELEASE: State.PENDING,
+    Event.SNOOZE: State.SCHEDULED,
 }

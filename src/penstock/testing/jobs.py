@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast, overload
 
 from penstock.app import App
-from penstock.client import JobHandle, refuse_in_loop
-from penstock.coordinator.schedules import Schedules
+from penstock.client.client import JobHandle, refuse_in_loop
+from penstock.coordinator.duties.schedules import Firing
 from penstock.coordinator.settings import CoordinatorSettings
+from penstock.declare.jobtype import JobType
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import Duration, parse_duration
-from penstock.jobtype import JobType
 from penstock.store.contract import Store
 from penstock.testing.clock import FakeClock
 from penstock.testing.record import EnqueuedJob
@@ -144,7 +144,7 @@ class Sandbox:
     async def afire_schedules(self) -> int:
         """The same for async code."""
         before = len(self._store.enqueued)
-        await Schedules(cast(Store, self._store), CoordinatorSettings()).do(None)
+        await Firing(cast(Store, self._store), CoordinatorSettings()).do(None)
         return len(self._store.enqueued) - before
 
     @contextmanager

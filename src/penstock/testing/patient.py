@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from penstock.store.params import ChangeSchedules, EnqueueJobs, EnqueueWorkflow, FinishJobs, NewJob, NewWorkflow
+from penstock.store.contract import ChangeSchedules, EnqueueJobs, EnqueueWorkflow, FinishJobs, NewJob, NewWorkflow
 
 replace = msgspec.structs.replace
 

@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def penstock_app(pytestconfig: pytest.Config) -> App:
     """The app under test: named by the ini option penstock_app, or by a fixture of this name in your conftest.py."""
-    from penstock.cli.load import load_app
+    from penstock.cli.input.load import load_app
     from penstock.domain.errors import PenstockError
 
     target = pytestconfig.getini(INI)

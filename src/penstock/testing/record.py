@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.options import decode_policy
 from penstock.domain.payload import decode_json
-from penstock.store.params import NewJob
+from penstock.store.contract import NewJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,7 @@ def record(job: NewJob, now_us: int) -> EnqueuedJob:
         "priority": spec.priority,
         "capability": spec.capability,
         "resources": spec.resources,
-        "attempts": policy.attempts,
-        "backoff": policy.backoff,
-        "timeout": policy.timeout,
-        "ttl": policy.ttl,
-        "remove_on_complete": policy.remove_on_complete,
-        "remove_on_fail": policy.remove_on_fail,
+        **msgspec.structs.asdict(policy),
         "tenant": spec.tenant,
         "tags": spec.tags,
         "delay": max(0, due_us - now_us) / MICROSECONDS,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 from penstock.app import App
 from penstock.domain.errors import JobFailed, PenstockError
@@ -14,7 +14,7 @@ from penstock.domain.options import DEFAULT_CAPABILITY
 from penstock.domain.registry import Declaration
 from penstock.store.contract import Store
 from penstock.testing.clock import FakeClock
-from penstock.testing.drain import Attempt, Budget, Drain
+from penstock.testing.drain import Attempt, AttemptBudget, Drain
 from penstock.testing.watched import WatchedStore, in_handler
 
 ATTEMPTS_MAX = 1000
@@ -27,13 +27,16 @@ class EndlessRun(PenstockError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a run did: how many jobs ended how, how many attempts were tried again, and how many jobs still wait."""
+    """What a run did: how many jobs ended how, how many attempts were tried again or snoozed, and how many jobs still
+    wait.
+    """
 
     completed: int = 0
     dead: int = 0
     cancelled: int = 0
     expired: int = 0
     retries: int = 0
+    snoozes: int = 0
     waiting: int = 0
 
 
@@ -45,7 +48,7 @@ class Runs:
         self._store = store
         self._clock = clock
         self._attempts: list[Attempt] = []
-        self._budget = Budget(0)
+        self._budget = AttemptBudget(0)
         self._depth = 0
         self._expired = 0
         """How many had expired when the last run was over."""
@@ -53,7 +56,7 @@ class Runs:
 
     async def run(self, strict: bool, until_us: int | None, limit: int, concurrency: int) -> Summary:
         first, before = len(self._attempts), self._expired
-        budget = self._budget = Budget(limit)
+        budget = self._budget = AttemptBudget(limit)
         await self._work(Drain(self._store, self._clock, self._attempts, budget, until_us), concurrency)
         if budget.spent:
             raise EndlessRun(_endless(budget, limit))
@@ -66,7 +69,8 @@ class Runs:
             dead=ended.count(State.DEAD),
             cancelled=ended.count(State.CANCELLED),
             expired=self._expired - before,
-            retries=sum(attempt.state is State.SCHEDULED for attempt in self._attempts[first:]),
+            retries=sum(one.state is State.SCHEDULED and not one.snoozed for one in self._attempts[first:]),
+            snoozes=sum(one.snoozed for one in self._attempts[first:]),
             waiting=await self._count(State.PENDING, State.SCHEDULED, State.BLOCKED),
         )
 
@@ -91,7 +95,7 @@ class Runs:
             "health": "off",
         }
         worker = self._app._worker({}, settings, cast(Store, drain))
-        drain.lines = len(worker.lines)
+        drain.groups = len(worker.groups)
         worker.child_refusal = _REFUSAL
         if worker.child_start is not None:
             worker.child_start.refusal = _REFUSAL
@@ -106,14 +110,17 @@ class Runs:
         asked = {job.options["capability"] for job in self._store.enqueued}
         return tuple(sorted({DEFAULT_CAPABILITY} | declared | asked))
 
-    # Inline mode
+    # Inline mode: it is a call, with both faces, that runs what was just enqueued
 
-    def run_inline(self) -> None:
+    def wait(self) -> None:
         """Plain code has enqueued: run it in this thread. A handler's thread has no event loop of its own."""
         if self._depth < INLINE_DEPTH_MAX:
             asyncio.run(self._run_inline(in_handler()))
 
-    async def arun_inline(self) -> None:
+    def __await__(self) -> Generator[Any, Any, None]:
+        return self._arun_inline().__await__()
+
+    async def _arun_inline(self) -> None:
         """Async code has enqueued: run it on its loop; inside a handler beside it, whose worker owns the loop."""
         if not in_handler():
             await self._run_inline(nested=False)
@@ -171,7 +178,7 @@ def _obituary(attempt: Attempt) -> str:
     return f"job {claim.id} ({claim.type}) is dead after attempt {claim.attempt}: {attempt.reason}; {what}"
 
 
-def _endless(budget: Budget, limit: int) -> str:
+def _endless(budget: AttemptBudget, limit: int) -> str:
     often = ", ".join(f"{name} ({count})" for name, count in budget.began.most_common(3))
     return (
         f"the run began {limit} attempts and there is more to do; the most frequent jobs: {often}. If a job enqueues "

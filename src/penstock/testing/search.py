@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
+from penstock.declare.jobtype import EnqueueOptions, JobType
 from penstock.domain.errors import UsageError
 from penstock.domain.registry import Declaration, Registry
-from penstock.jobtype import EnqueueOptions, JobType
 from penstock.testing.expect import checked_option, option_differences, payload_differences
 from penstock.testing.record import EnqueuedJob
 
 SHOWN_MAX = 10
 MISSPELT = 0.9
+WORD_CHARS_MAX = 120
 OPTIONS = frozenset(EnqueueOptions.__annotations__) - {"rate_limit", "limit"}
 RESERVED = OPTIONS | {"count"}
 _WORTH_SHOWING = ("queue", "priority", "delay", "unique", "tenant", "tags")
@@ -142,10 +143,10 @@ def _unusual_options(job: EnqueuedJob) -> list[str]:
     ]
 
 
-def _word(value: Any, length: int = 120) -> str:
+def _word(value: Any) -> str:
     named = callable(value) and getattr(value, "__name__", None)
     text = str(named) if named else repr(value)
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+    return text if len(text) <= WORD_CHARS_MAX else f"{text[: WORD_CHARS_MAX - 1]}…"
 
 
 def _rest(count: int) -> list[str]:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Protocol
+from typing import Any
 
+from penstock.client.steps import Steps, StepsCall, awaited, waited
 from penstock.domain.clock import Clock
+from penstock.domain.current_call import running
 from penstock.domain.errors import ResultTimeout
 from penstock.domain.job import Job
-from penstock.domain.running import running
-from penstock.store.contract import Store, Transaction
-from penstock.store.params import (
+from penstock.store.call import Call
+from penstock.store.contract import (
     ChangeSchedules,
     Enqueued,
     EnqueueJobs,
     EnqueueWorkflow,
+    Finished,
     FinishJobs,
     HeartbeatWorker,
     NewJob,
+    Registered,
     RegisterWorker,
+    SchedulesChanged,
+    SqlStore,
+    Transaction,
 )
 from penstock.testing.patient import patient_changes, patient_enqueue, patient_finish, patient_workflow
 from penstock.testing.record import EnqueuedJob, record
@@ -29,49 +35,66 @@ PATIENCE_SECONDS = 5.0
 POLL_SECONDS_MAX = 1.0
 
 
-class Inline(Protocol):
-    """Runs what was just enqueued, before the enqueue returns."""
-
-    def run_inline(self) -> None: ...
-    async def arun_inline(self) -> None: ...
-
-
 class WatchedStore:
     """Hands every call on to the store, and sees each enqueue on its way: plain, in a transaction, as a follow-up."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: SqlStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._joined: dict[int, list[EnqueuedJob]] = {}
         self._workers: set[int] = set()
         self._waiting: tuple[int | None, float, float] = (-1, 0.0, 0.0)
         self.enqueued: list[EnqueuedJob] = []
-        self.inline: Inline | None = None
+        self.inline: Call[None] | None = None
+        """Runs what was just enqueued, before the enqueue returns."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
     # Enqueues
 
-    def enqueue_jobs(self, params: EnqueueJobs) -> EnqueueCall:
-        return EnqueueCall(self, self._store, patient_enqueue(params))
+    def enqueue_jobs(self, params: EnqueueJobs) -> Call[list[Enqueued]]:
+        return StepsCall(self._enqueue(patient_enqueue(params)))
 
-    def note(self, params: EnqueueJobs, stored: Sequence[Enqueued]) -> bool:
-        """Record what was really stored. True if it is there now; in a transaction it is there after the commit."""
-        new = [job for job, answer in zip(params.jobs, stored, strict=True) if answer.created]
-        records = [record(job, self._clock.now_us()) for job in new]
-        joined = self._joined.get(id(params.transaction))
-        (self.enqueued if joined is None else joined).extend(records)
-        return joined is None and bool(records)
+    def _enqueue(self, params: EnqueueJobs) -> Steps[list[Enqueued]]:
+        stored: list[Enqueued] = yield self._store.enqueue_jobs(params)
+        new = [self._record(job) for job, answer in zip(params.jobs, stored, strict=True) if answer.created]
+        if self._note(params.transaction, new):
+            yield from self._run_inline(new)
+        return stored
 
-    def change_schedules(self, params: ChangeSchedules) -> ChangeCall:
-        return ChangeCall(self, self._store, patient_changes(params))
+    def change_schedules(self, params: ChangeSchedules) -> Call[SchedulesChanged]:
+        return StepsCall(self._change(patient_changes(params)))
 
-    def note_fired(self, job: NewJob, found: Job | None) -> bool:
-        """Record a job of a schedule. False if it was not stored, because another holds its unique key."""
-        if found is not None:
-            self.enqueued.append(record(job, self._clock.now_us()))
-        return found is not None
+    def _change(self, params: ChangeSchedules) -> Steps[SchedulesChanged]:
+        changed: SchedulesChanged = yield self._store.change_schedules(params)
+        jobs = [job for change in params.changes if change.name in changed.last for job in change.jobs]
+        new = yield from self._stored(jobs)
+        yield from self._run_inline(new)
+        return changed
+
+    def _record(self, job: NewJob) -> EnqueuedJob:
+        return record(job, self._clock.now_us())
+
+    def _note(self, transaction: object | None, new: list[EnqueuedJob]) -> bool:
+        """What was really stored. True if it is there now; in a transaction it is there after the commit."""
+        joined = self._joined.get(id(transaction))
+        (self.enqueued if joined is None else joined).extend(new)
+        return joined is None
+
+    def _stored(self, jobs: Iterable[NewJob]) -> Steps[list[EnqueuedJob]]:
+        """Those that are there: not one whose unique key is held, nor a follow-up of an attempt that was lost."""
+        new = []
+        for job in jobs:
+            found: Job | None = yield self._store.read_job(job.id)
+            if found is not None:
+                new.append(self._record(job))
+        self.enqueued += new
+        return new
+
+    def _run_inline(self, new: list[EnqueuedJob]) -> Steps[None]:
+        if new and self.inline is not None:
+            yield self.inline
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -82,8 +105,7 @@ class WatchedStore:
             finally:
                 del self._joined[id(tx)]
         self.enqueued += joined
-        if joined and self.inline is not None:
-            self.inline.run_inline()
+        waited(self._run_inline(joined))
 
     @asynccontextmanager
     async def atransaction(self) -> AsyncIterator[Transaction]:
@@ -94,38 +116,29 @@ class WatchedStore:
             finally:
                 del self._joined[id(tx)]
         self.enqueued += joined
-        if joined and self.inline is not None:
-            await self.inline.arun_inline()
+        await awaited(self._run_inline(joined))
 
     def enqueue_workflow(self, params: EnqueueWorkflow) -> Any:
         return self._store.enqueue_workflow(patient_workflow(params))
 
-    def finish_jobs(self, params: FinishJobs) -> Any:
-        params = patient_finish(params)
-        return self._finish(params) if params.transaction is None else FinishCall(self, self._store, params)
+    def finish_jobs(self, params: FinishJobs) -> Call[Finished]:
+        return StepsCall(self._finish(patient_finish(params)))
 
-    async def _finish(self, params: FinishJobs) -> list[int]:
-        lost = await self._store.finish_jobs(params)
-        for _, job in params.follow_ups:
-            await self._note_follow_up(job)
-        return lost
-
-    def note_joined(self, params: FinishJobs, lost: list[int]) -> None:
-        """Follow-ups in a handler's own transaction: they are there after its commit."""
-        new = [record(job, self._clock.now_us()) for token, job in params.follow_ups if token not in lost]
-        self._joined.get(id(params.transaction), self.enqueued).extend(new)
-
-    async def _note_follow_up(self, job: NewJob) -> None:
-        """A follow-up of an attempt that was lost or cancelled is not stored."""
-        if await self._store.read_job(job.id) is not None:
-            self.enqueued.append(record(job, self._clock.now_us()))
+    def _finish(self, params: FinishJobs) -> Steps[Finished]:
+        told: Finished = yield self._store.finish_jobs(params)
+        if params.transaction is None:
+            yield from self._stored(job for _, job in params.follow_ups)
+        else:  # The handler's own: they are there after its commit.
+            new = [self._record(job) for token, job in params.follow_ups if token not in told.lost]
+            self._note(params.transaction, new)
+        return told
 
     # Waiting for results
 
-    async def register_worker(self, params: RegisterWorker) -> int:
-        session = await self._store.register_worker(params)
-        self._workers.add(session)
-        return session
+    async def register_worker(self, params: RegisterWorker) -> Registered:
+        registered = await self._store.register_worker(params)
+        self._workers.add(registered.session)
+        return registered
 
     def heartbeat_worker(self, params: HeartbeatWorker) -> Any:
         if params.status == "inactive":
@@ -153,79 +166,3 @@ _NOBODY = (
 def in_handler() -> bool:
     """Whether the caller is a handler, or something below one."""
     return running.get(None) is not None
-
-
-class EnqueueCall:
-    """An enqueue with both faces of a store's call."""
-
-    def __init__(self, watched: WatchedStore, store: Store, params: EnqueueJobs) -> None:
-        self._watched = watched
-        self._call = store.enqueue_jobs(params)
-        self._params = params
-
-    def wait(self) -> list[Enqueued]:
-        stored = self._call.wait()
-        if self._watched.note(self._params, stored) and self._watched.inline is not None:
-            self._watched.inline.run_inline()
-        return stored
-
-    async def _enqueue(self) -> list[Enqueued]:
-        stored = await self._call
-        if self._watched.note(self._params, stored) and self._watched.inline is not None:
-            await self._watched.inline.arun_inline()
-        return stored
-
-    def __await__(self) -> Generator[Any, None, list[Enqueued]]:
-        return self._enqueue().__await__()
-
-
-class ChangeCall:
-    """A change of schedules with both faces of a store's call."""
-
-    def __init__(self, watched: WatchedStore, store: Store, params: ChangeSchedules) -> None:
-        self._watched = watched
-        self._store = store
-        self._call = store.change_schedules(params)
-        self._changes = params.changes
-
-    def wait(self) -> dict[str, str | None]:
-        stored = self._call.wait()
-        new = [self._watched.note_fired(job, self._store.read_job(job.id).wait()) for job in self._jobs(stored)]
-        if any(new) and self._watched.inline is not None:
-            self._watched.inline.run_inline()
-        return stored
-
-    async def _change(self) -> dict[str, str | None]:
-        stored = await self._call
-        new = [self._watched.note_fired(job, await self._store.read_job(job.id)) for job in self._jobs(stored)]
-        if any(new) and self._watched.inline is not None:
-            await self._watched.inline.arun_inline()
-        return stored
-
-    def _jobs(self, stored: Mapping[str, str | None]) -> list[NewJob]:
-        return [job for change in self._changes if change.name in stored for job in change.jobs]
-
-    def __await__(self) -> Generator[Any, None, dict[str, str | None]]:
-        return self._change().__await__()
-
-
-class FinishCall:
-    """A completion in a handler's own transaction, with both faces of a store's call."""
-
-    def __init__(self, watched: WatchedStore, store: Store, params: FinishJobs) -> None:
-        self._watched = watched
-        self._call = store.finish_jobs(params)
-        self._params = params
-
-    def wait(self) -> list[int]:
-        return self._noted(self._call.wait())
-
-    async def _finish(self) -> list[int]:
-        return self._noted(await self._call)
-
-    def __await__(self) -> Generator[Any, None, list[int]]:
-        return self._finish().__await__()
-
-    def _noted(self, lost: list[int]) -> list[int]:
-        self._watched.note_joined(self._params, lost)
-        return lost

@@ -8,20 +8,19 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.client.schedules.installing import Configured
 from penstock.coordinator.settings import CoordinatorSettings, Retention
 from penstock.domain.duration import Duration, parse_duration, parse_size
 from penstock.domain.errors import ConfigError
-from penstock.domain.gates import Limit
+from penstock.domain.flow.fair_shares import read_weights
+from penstock.domain.flow.gates import Limit
+from penstock.domain.flow.slots import SLOTS_MAX
 from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
 from penstock.domain.texts import brief
-from penstock.domain.turns import read_weights
 from penstock.observe.health import Limits
-from penstock.schedules.installing import Configured
-from penstock.store.flow import SLOTS_MAX
-from penstock.store.params import History
-from penstock.worker.health_address import ANYWHERE, check_health
+from penstock.store.contract import STALE_HEARTBEATS, History
+from penstock.worker.liveness.health_address import ANYWHERE, check_health
 
-STALE_HEARTBEATS = 3
 CONCURRENCY = 50
 PROCESS_SLOTS_MAX = 1_000
 MEMORY_BYTES_MIN = 64 * 2**20
@@ -91,19 +90,8 @@ class WorkerSettings:
     @property
     def coordinator(self) -> CoordinatorSettings:
         """How this worker does the duties for all, if it leads."""
-        return CoordinatorSettings(
-            stale_after=self.stale_after,
-            lease=self.leader_lease,
-            recovery_interval=self.recovery_interval,
-            start_timeout=self.start_timeout,
-            start_check_interval=self.start_check_interval,
-            probe_interval=self.probe_interval,
-            prune_interval=self.prune_interval,
-            schedule_interval=self.schedule_interval,
-            retention=self.retention,
-            failing_queues=self.failing_queues,
-            ageing=self.ageing,
-        )
+        alike = CoordinatorSettings.__dataclass_fields__.keys() - {"lease"}
+        return CoordinatorSettings(lease=self.leader_lease, **{name: getattr(self, name) for name in alike})
 
 
 def make_settings(**given: Any) -> WorkerSettings:

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.domain.clock import MICROSECONDS
 from tests.chaos.catalogue import fault
-from tests.chaos.faults.server import on_postgres
+from tests.chaos.faults.server import move_to, on_postgres
 from tests.chaos.load import standard_load
 from tests.chaos.program.clocks import set_wrong
 from tests.chaos.settle import settle
 from tests.chaos.stage import Stage
+from tests.postgres.server import Server
 
 MINUTE, HOUR = 60.0, 3600.0
 STEPS = (HOUR, -HOUR, 5 * MINUTE, -5 * MINUTE, 0.0)
-MOMENTS = {"moment": ("STABLE", "statement_timestamp()"), "moment_now": ("VOLATILE", "clock_timestamp()")}
-SET = """
-CREATE OR REPLACE FUNCTION {schema}.{name}(given bigint) RETURNS bigint LANGUAGE sql {kind} AS
-$$ SELECT coalesce(given, (extract(epoch FROM {clock}) * 1000000)::bigint + {off}::bigint) $$
-"""
-"""Where the statements of the store ask for the server's time."""
 
 
 @fault(row=16)
@@ -45,16 +39,10 @@ def clocks_jump(stage: Stage) -> None:
 @fault(row=16, engines=("postgresql",), rare=True)
 def server_clock_steps(stage: Stage) -> None:
     """The clock of the server, by which the store goes, is set forward and back under everybody."""
-    place = on_postgres(stage)
-
-    def set_to(seconds: float) -> None:
-        off = int(seconds * MICROSECONDS)
-        every = [SET.format(schema=place.schema, name=name, kind=kind, clock=clock, off=off)
-                 for name, (kind, clock) in MOMENTS.items()]  # fmt: skip
-        place.rows(";".join(every))
-
-    stage.healing.append(lambda: set_to(HOUR))  # What was due in an hour by the wrong clock is due soon then.
+    server = stage.enter(Server(on_postgres(stage).server.version, wrong_clock=True))
+    move_to(stage, server)
+    stage.healing.append(lambda: server.set_clock(HOUR))  # What was due in an hour by the wrong clock is due soon then.
     stage.bounds = replace(stage.bounds, clocks_jump=True, pickup_us=None)
     stage.begin()
-    stage.while_loading(0.3, 1.0, lambda: set_to(stage.dice.choice(STEPS)))
+    stage.while_loading(0.3, 1.0, lambda: server.set_clock(stage.dice.choice(STEPS)))
     settle(stage)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from penstock.store.open import open_store
-from penstock.store.params import CheckStore, ListJobs
+from penstock.engines import open_store
+from penstock.store.contract import CheckStore, ListJobs
 from tests.chaos.actors import Actor, Broken, until
 from tests.chaos.catalogue import fault
 from tests.chaos.faults.restores import parcels_end, shell

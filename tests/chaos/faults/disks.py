@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.chaos.actors import Broken, until
 from tests.chaos.catalogue import fault
+from tests.chaos.faults.server import move_to
 from tests.chaos.places import PostgresPlace, SqlitePlace, prepare
 from tests.chaos.settle import settle
 from tests.chaos.small_disk import SmallDisk
@@ -68,17 +69,16 @@ def _on_small_disk(stage: Stage) -> SmallDisk:
     """The file moves to it; or the tables of a server of this run alone, whose log stays where there is room."""
     place = stage.place
     if isinstance(place, PostgresPlace):
-        shared, server = place.server, stage.enter(Server(place.server.version))
+        server = stage.enter(Server(place.server.version))
         disk = stage.enter(SmallDisk())
         disk.give(server.folder.user, server.folder.group)
         server.execute(f"CREATE TABLESPACE small LOCATION '{disk.path}'")
         server.execute("ALTER DATABASE postgres SET default_tablespace = small")
-        stage.at_end(lambda: setattr(place, "server", shared))
-        place.server = server
+        move_to(stage, server)
     else:
         assert isinstance(place, SqlitePlace)
         disk = stage.enter(SmallDisk())
         place.path = disk.path / "jobs.db"
-    stage.store.close()
-    stage.look_at(prepare(place))
+        stage.store.close()
+        stage.look_at(prepare(place))
     return disk

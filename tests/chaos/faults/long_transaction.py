@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.domain.job import Event
-from penstock.store.open import parse_address
-from penstock.store.params import ClaimJobs, FinishJobs, RegisterWorker, Unfinished
-from penstock.store.postgres import plain
-from penstock.store.postgres.address import PostgresAddress
-from penstock.store.postgres.claim import claim_steps
-from penstock.store.postgres.link import Role
-from penstock.store.postgres.steps import SEEN, Operation
+from penstock.engines import parse_address
+from penstock.store.contract import ClaimJobs, FinishJobs, RegisterWorker, Unfinished
+from penstock.store.postgres.connection import pool
+from penstock.store.postgres.connection.address import PostgresAddress
+from penstock.store.postgres.connection.link import Role
+from penstock.store.postgres.connection.operation import Operation
+from penstock.store.postgres.hot.claim import claim_steps
 from penstock.store.postgres.store import PostgresStore
 from tests.chaos.actors import Broken
 from tests.chaos.catalogue import fault
@@ -40,11 +40,15 @@ class Meter:
         address = parse_address(place.address())
         assert isinstance(address, PostgresAddress)
         self._store = PostgresStore(address)
-        self._session = self._store.register_worker(
-            RegisterWorker(worker_id="meter", host="here", pid=0, version="0", slots=1, stale_after=3600.0)
-        ).wait()
-        self._wiring = self._store._wiring
-        self._link = plain.connect(self._wiring, Role.CLAIM)
+        self._session = (
+            self._store.register_worker(
+                RegisterWorker(worker_id="meter", host="here", pid=0, version="0", slots=1, stale_after=3600.0)
+            )
+            .wait()
+            .session
+        )
+        self._database = self._store._database
+        self._link = pool.connect(self._database, Role.CLAIM)
 
     def close(self) -> None:
         self._link.close()
@@ -56,24 +60,23 @@ class Meter:
 
     def claim(self) -> None:
         """As a worker does, and give back what was claimed."""
-        operation = Operation(lambda: claim_steps(self._params), alone=True)
-        claimed = self._store._plain.carry_out(self._link, operation)
+        operation = Operation(lambda seen: claim_steps(self._params, seen), alone=True)
+        claimed = pool.carry_out(self._database, self._link, operation)
         back = [Unfinished(token=job.token, event=Event.RELEASE) for job in claimed.jobs]
         if back:
             self._store.finish_jobs(FinishJobs(unfinished=back)).wait()
 
     def pages(self) -> int:
         """How many pages the next claim would read. It is tried, and taken back."""
-        steps = claim_steps(self._params)
-        assert next(steps).name == SEEN
-        statement = steps.send([(self._link.seen,)])
+        steps = claim_steps(self._params, self._link.seen)
+        statement = next(steps)
         steps.close()
-        query, values = self._wiring.query(statement)
+        query, values = self._database.query(statement)
         explained = query._replace(text=b"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) " + query.text)
         conn = self._link.conn
         conn.execute("BEGIN")
         try:
-            [(answer,)] = conn.wait(self._link.wire.ask(explained, values, once=True))
+            [(answer,)] = conn.wait(self._link.prepared.ask(explained, values, once=True))
         finally:
             conn.execute("ROLLBACK")
         plan: dict[str, Any] = answer[0]["Plan"]

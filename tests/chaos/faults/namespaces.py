@@ -8,8 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
-from penstock.store.params import RegisterWorker
-from penstock.store.sqlite.doorbell import RING, RING_BYTES_MAX
+from penstock.store.contract import RegisterWorker
+from penstock.store.sqlite.connection.doorbell import RING, RING_BYTES_MAX
 from tests.chaos.actors import PATIENCE_SECONDS, Broken
 from tests.chaos.catalogue import fault
 from tests.chaos.faults.copies import on_sqlite

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock import PayloadError, State
 from penstock.domain.options import make_options
-from penstock.store.params import EnqueueJobs, NewJob, job_spec
+from penstock.store.contract import EnqueueJobs, NewJob, job_spec
 from tests.chaos.actors import Broken
 from tests.chaos.catalogue import fault
 from tests.chaos.load import LOAD_TYPES, Plan, new_id, standard_load

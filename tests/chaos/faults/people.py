@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from penstock import State
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 from tests.chaos.catalogue import fault
 from tests.chaos.load import Plan, new_id, standard_load
 from tests.chaos.settle import settle

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from tests.chaos.catalogue import fault
-from tests.chaos.places import PostgresPlace
+from tests.chaos.places import PostgresPlace, prepare
 from tests.chaos.settle import settle
 from tests.chaos.stage import Stage
+from tests.postgres.server import Server
 
 
 def on_postgres(stage: Stage) -> PostgresPlace:
     assert isinstance(stage.place, PostgresPlace)
     return stage.place
+
+
+def move_to(stage: Stage, server: Server) -> None:
+    """The store is made anew on a server of this run alone."""
+    place = on_postgres(stage)
+    stage.at_end(partial(setattr, place, "server", place.server))
+    place.server = server
+    stage.store.close()
+    stage.look_at(prepare(place))
 
 
 @fault(row=6, engines=("postgresql",))

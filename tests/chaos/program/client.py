@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import psycopg
 
 from penstock import StoreError
-from penstock.client import JobCall
-from penstock.store.params import EnqueueWorkflow, NewJob, NewStep, NewWorkflow
-from penstock.workflow import WorkflowHandle
+from penstock.client.client import JobCall
+from penstock.client.workflow import WorkflowHandle
+from penstock.store.contract import EnqueueWorkflow, NewJob, NewStep, NewWorkflow
 from tests.chaos.load import FlowStep, Plan, read_plans
 from tests.chaos.program.lifeline import prepare
 from tests.chaos.program.outfit import new_app, role
@@ -68,13 +68,13 @@ class Client:
         """A workflow is in a parcel of its own."""
         if plans[0].type != "workflow":
             return [*self.app.enqueue_many(self._calls(plans), conn=conn)]
-        created = self.app.store.enqueue_workflow(EnqueueWorkflow(self._workflow(plans[0]), conn)).wait()
+        created = self.app.store.enqueue_workflow(EnqueueWorkflow(self._workflow(plans[0]), conn)).wait().created
         return [WorkflowHandle(plans[0].id, created, self.app.client)]
 
     async def _aput(self, plans: list[Plan], conn: object | None) -> list[Stored]:
         if plans[0].type != "workflow":
             return [*await self.app.aenqueue_many(self._calls(plans), conn=conn)]
-        created = await self.app.store.enqueue_workflow(EnqueueWorkflow(self._workflow(plans[0]), conn))
+        created = (await self.app.store.enqueue_workflow(EnqueueWorkflow(self._workflow(plans[0]), conn))).created
         return [WorkflowHandle(plans[0].id, created, self.app.client)]
 
     def _order(self, tx: Any, plans: list[Plan]) -> None:

@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
-from penstock.store import params as p
+from penstock.store import contract as p
 from penstock.store.call import Call
-from penstock.store.contract import Store
-from penstock.store.postgres.statements import Numbered
-from penstock.store.postgres.steps import Statement
+from penstock.store.contract import SqlStore
+from penstock.store.postgres.connection.statements import Numbered
+from penstock.store.sql.steps import Statement
 from tests.chaos.program.role import Crash
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class CrashingCall(Generic[T]):
 class CrashingStore:
     """The store with points around what changes jobs. Everything else is handed on."""
 
-    def __init__(self, store: Store, points: Points) -> None:
+    def __init__(self, store: SqlStore, points: Points) -> None:
         self._store = store
         self._points = points
 
@@ -86,7 +86,7 @@ class CrashingStore:
     def enqueue_jobs(self, params: p.EnqueueJobs) -> Call[list[p.Enqueued]]:
         return self._between(self._store.enqueue_jobs(params), "enqueue")
 
-    def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[bool]:
+    def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[p.WorkflowEnqueued]:
         return self._between(self._store.enqueue_workflow(params), "enqueue")
 
     def claim_jobs(self, params: p.ClaimJobs) -> Call[p.Claimed]:
@@ -95,7 +95,7 @@ class CrashingStore:
     def start_jobs(self, params: p.StartJobs) -> Call[list[int]]:
         return self._between(self._store.start_jobs(params), "start")
 
-    def finish_jobs(self, params: p.FinishJobs) -> Call[list[int]]:
+    def finish_jobs(self, params: p.FinishJobs) -> Call[p.Finished]:
         call = self._store.finish_jobs(params)
         return call if params.transaction is not None else self._between(call, "finish")
 
@@ -108,29 +108,29 @@ class CrashingStore:
 
 def freeze_before(freeze: Crash, last_word: Callable[[], None]) -> None:
     """Stop this process when it is about to send a statement: whatever it has locked before stays locked."""
-    from penstock.store.postgres.wiring import Wiring
+    from penstock.store.postgres.connection.database import Database
 
-    query, left = Wiring.query, itertools.count(freeze.nth - 1, -1)
+    query, left = Database.query, itertools.count(freeze.nth - 1, -1)
 
-    def frozen(wiring: Wiring, statement: Statement) -> tuple[Numbered, list[Any]]:
+    def frozen(database: Database, statement: Statement) -> tuple[Numbered, list[Any]]:
         if statement.name == freeze.point and next(left) == 0:
             last_word()
             os.kill(os.getpid(), signal.SIGSTOP)
-        return query(wiring, statement)
+        return query(database, statement)
 
-    Wiring.query = frozen  # type: ignore[assignment, method-assign]
+    Database.query = frozen  # type: ignore[assignment, method-assign]
 
 
 class DeafStore:
     """The store of a worker whose bell nobody knows: every hint to it is lost."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SqlStore) -> None:
         self._store = store
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def register_worker(self, params: p.RegisterWorker) -> Call[int]:
+    def register_worker(self, params: p.RegisterWorker) -> Call[p.Registered]:
         from msgspec.structs import replace
 
         return self._store.register_worker(replace(params, bell=None))

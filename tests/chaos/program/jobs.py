@@ -16,9 +16,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from penstock import Context, Fixed, Workflow
-from penstock.client import Client
-from penstock.store.contract import Transaction
-from penstock.store.params import Claim, NewWorkflow
+from penstock.client.client import Client
+from penstock.store.contract import Claim, NewWorkflow, Transaction
 from tests.chaos.load import BACKOFF_SECONDS, MS_MIN, PATIENT_ATTEMPTS, SCHEDULE
 from tests.chaos.program.crashes import CRASHED
 from tests.chaos.program.outfit import is_child, log, new_app, points, role

@@ -6,8 +6,8 @@ import os
 from typing import cast
 
 from penstock import App
-from penstock.store.contract import Store
-from penstock.store.open import SqliteAddress, open_store, parse_address
+from penstock.engines import SqliteAddress, open_store, parse_address
+from penstock.store.contract import SqlStore
 from penstock.store.sqlite.store import SqliteStore
 from tests.chaos.program.clocks import WrongClock
 from tests.chaos.program.crashes import CrashingStore, DeafStore, Points, freeze_before
@@ -36,12 +36,12 @@ def new_app() -> App:
     """What happened is recorded outermost: a call during which the process dies has no answer in its history."""
     store = _bare_store()
     if role.deaf:
-        store = cast(Store, DeafStore(store))
-    crashing = cast(Store, CrashingStore(store, points))
+        store = cast(SqlStore, DeafStore(store))
+    crashing = cast(SqlStore, CrashingStore(store, points))
     return App(RecordingStore(crashing, log), clock=clock)
 
 
-def _bare_store() -> Store:
+def _bare_store() -> SqlStore:
     store_clock = clock if role.store_clock else None
     if disk is None:
         return open_store(role.address, clock=store_clock)

@@ -40,7 +40,7 @@ class Charges:
         self.crashes_max += crash
 
 
-@rule("A failed attempt and a crash are charged, a release and a start timeout are not; crashes are counted apart.")
+@rule("A failed attempt and a crash are charged, a release, snooze or start timeout is not; crashes are counted apart.")
 def attempts_are_charged(case: Case) -> Iterator[Broken]:
     for life in case.evidence.lives.values():
         if life.stored_again:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from penstock.store.postgres.seen import Seen
-from penstock.store.postgres.statements import in_schema, sql
-from penstock.store.postgres.steps import SEEN, Rows, Statement, Steps
-from penstock.store.postgres.wiring import drive
+from penstock.store.drive import drive
+from penstock.store.postgres.connection.statements import in_schema, sql
+from penstock.store.postgres.hot.seen import Seen
+from penstock.store.sql.steps import Rows, Statement, Steps
 from tests.store.postgres.rivals import Connection, RivalWorld
 
 T = TypeVar("T")
@@ -55,8 +55,6 @@ class Runner:
             return waits.result(60)
 
     def _execute(self, statement: Statement) -> Rows:
-        if statement.name == SEEN:
-            return [(self.seen,)]
         name = self.world.schema
         text = in_schema(statement.text, name) if statement.text else sql(statement.name, name)
         given: dict[str, Any] = {**statement.parameters, "now": self.world.clock.now_us(), "channel": "test"}

@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
-from penstock.domain.clock import SystemClock
-from penstock.domain.ids import IdSource
-from penstock.store.params import Enqueued, JobSpec, NewJob
-from penstock.store.postgres.enqueue import enqueue_steps
-from penstock.store.postgres.guests import GuestCall
-from penstock.store.postgres.statements import in_schema, migrations, sql
-from penstock.store.postgres.steps import Operation, Statement, Steps
+from penstock.store.contract import Enqueued, JobSpec, NewJob
+from penstock.store.postgres.callers.guests import GuestCall, Home
+from penstock.store.postgres.connection.statements import in_schema, migrations, sql
+from penstock.store.postgres.hot.enqueue import enqueue_steps
+from penstock.store.sql.steps import Statement, Steps
+from penstock.system.clock import SystemClock
+from penstock.system.ids import IdSource
 from tests.postgres.schemas import Schemas
 from tests.postgres.server import shared
 from tests.store.postgres.callers import Caller, opened
@@ -51,7 +51,7 @@ class Place:
 
     def join(self, conn: object, steps: Callable[[], Steps[T]]) -> GuestCall[T]:
         supplied = {"now": None, "channel": "penstock_test"}
-        return GuestCall(conn, Operation(steps), self.bind, supplied, "postgresql://the/store")
+        return GuestCall(conn, steps, Home(self.bind, supplied, "postgresql://the/store"))
 
     def bind(self, statement: Statement) -> str:
         return sql(statement.name, self.schema) if statement.text is None else in_schema(statement.text, self.schema)

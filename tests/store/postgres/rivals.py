@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from penstock.store.open import open_store
+from penstock.engines import open_store
 from tests.contract.clock import FakeClock
 from tests.contract.world import World
 from tests.postgres.processes import wait_until

@@ -8,7 +8,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from penstock.domain.errors import ConfigError
-from penstock.store.postgres.address import parse
+from penstock.store.postgres.connection.address import parse
 
 
 def test_an_address_without_options_has_the_defaults() -> None:

@@ -21,8 +21,8 @@ from penstock.domain.errors import (
     StoreUnavailable,
     StoreVersionError,
 )
-from penstock.store.postgres import link
-from penstock.store.postgres.statements import migrations
+from penstock.store.postgres.connection import link
+from penstock.store.postgres.connection.statements import migrations
 from tests.postgres.private import free_port
 from tests.postgres.processes import wait_until
 from tests.postgres.server import Server, shared

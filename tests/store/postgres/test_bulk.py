@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from psycopg import ClientCursor
 
-from penstock.domain.gates import Gate
+from penstock.domain.flow.gates import Gate
 from penstock.domain.options import Unique
-from penstock.store import params as p
-from penstock.store.postgres.enqueue import KEYED_AT_ONCE, enqueue_steps
-from penstock.store.postgres.statements import numbered, sql
-from penstock.store.postgres.steps import Rows, Statement
-from penstock.store.postgres.wiring import drive
+from penstock.store import contract as p
+from penstock.store.drive import drive
+from penstock.store.postgres.connection.statements import numbered, sql
+from penstock.store.postgres.hot.enqueue import KEYED_AT_ONCE, enqueue_steps
+from penstock.store.sql.steps import Rows, Statement
 from tests.store.postgres.rivals import Connection, RivalWorld, new_world
 
 pytestmark = pytest.mark.turns

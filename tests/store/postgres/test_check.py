@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
-from penstock.domain.clock import MICROSECONDS, SystemClock
+from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import NotAStore, StoreUnavailable
+from penstock.engines import open_store
 from penstock.observe.doctor import check_store
-from penstock.store.open import open_store
-from penstock.store.params import CheckStore, Finding
-from penstock.store.postgres import check, check_connections, check_durability
-from penstock.store.postgres.check import Server as Told
-from penstock.store.postgres.check_connections import WORKER_MAX, Room, connections_finding
-from penstock.store.postgres.check_durability import durability_finding, log_finding, unlogged_finding
-from penstock.store.postgres.grants import grants_sql
-from penstock.store.postgres.statements import migrations, sql
-from penstock.store.postgres.wiring import drive
+from penstock.store.contract import CheckStore, Finding
+from penstock.store.drive import drive
+from penstock.store.postgres.admin import check, check_connections, check_durability
+from penstock.store.postgres.admin.check import Server as Told
+from penstock.store.postgres.admin.check_connections import WORKER_MAX, Room, connections_finding
+from penstock.store.postgres.admin.check_durability import durability_finding, log_finding, unlogged_finding
+from penstock.store.postgres.admin.grants import grants_sql
+from penstock.store.postgres.connection.statements import migrations, sql
+from penstock.system.clock import SystemClock
 from tests.contract.flows import Flow
 from tests.postgres.server import Server
 from tests.store.postgres.rivals import RivalWorld, new_world

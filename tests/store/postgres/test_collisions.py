@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from penstock import State, Unique
-from penstock.store import params as p
+from penstock.store import contract as p
 from penstock.store.postgres.store import PostgresStore
 from tests.postgres.processes import wait_until
 from tests.postgres.server import shared
@@ -138,8 +138,7 @@ def test_listener_that_gets_no_connection_lets_the_claims_poll(place: Place) -> 
     role = f"role_{place.schema}"
     place.rows(f"CREATE ROLE {role} LOGIN SUPERUSER")
     own = Place(place.server, schema=place.schema, user=role)
-    store = own.app.store
-    assert isinstance(store, PostgresStore)
+    store = cast(PostgresStore, own.app.store)
 
     async def story() -> None:
         listener = store.listen(0.05)

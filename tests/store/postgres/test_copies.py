@@ -14,12 +14,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.domain.gates import Gate
-from penstock.store import params as p
-from penstock.store.postgres import claim as claims
-from penstock.store.postgres.claim import claim_steps
-from penstock.store.postgres.statements import sql
-from penstock.store.postgres.steps import Statement
+from penstock.domain.flow.gates import Gate
+from penstock.store import contract as p
+from penstock.store.postgres.connection.statements import sql
+from penstock.store.postgres.hot import claim as claims
+from penstock.store.postgres.hot.claim import claim_steps
 from tests.postgres.binaries import programs
 from tests.store.postgres.callers import opened
 from tests.store.postgres.held import Runner, faults
@@ -86,12 +85,9 @@ def test_any_number_of_restored_jobs_is_claimed_and_hides_no_new_one(
 
 def blocks_of_a_claim(runner: Runner, session: int) -> int:
     """How much of the server's memory the statement of the next claim looks at, and what it takes is given back."""
-    found: list[Statement] = []
-    steps = claim_steps(p.ClaimJobs(session, 10))
-    next(steps)
-    found.append(steps.send([(runner.seen,)]))
+    steps = claim_steps(p.ClaimJobs(session, 10), runner.seen)
+    statement = next(steps)
     steps.close()
-    [statement] = found
     assert statement.name in ("claim_jobs", "claim_one_lane")
     text = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + sql(statement.name, runner.world.schema)
     with runner.world.rival() as conn:
@@ -111,16 +107,16 @@ def test_claims_walk_over_the_jobs_of_an_open_transaction_once_at_most(
         for _ in range(MANY // 10_000):
             jobs = [world.new_job() for _ in range(10_000)]
             world.store.enqueue_jobs(p.EnqueueJobs(jobs, writer)).wait()
-        assert len(runner.run(claim_steps(p.ClaimJobs(session, 10))).jobs) == 1
+        assert len(runner.run(claim_steps(p.ClaimJobs(session, 10), runner.seen)).jobs) == 1
         for _ in range(2):  # The first has met it.
             world.add(type="other")
-            assert len(runner.run(claim_steps(p.ClaimJobs(session, 10))).jobs) == 1
+            assert len(runner.run(claim_steps(p.ClaimJobs(session, 10), runner.seen)).jobs) == 1
         world.add(type="other")
         assert blocks_of_a_claim(runner, session) < BLOCKS_MAX
-        assert len(runner.run(claim_steps(p.ClaimJobs(session, 10))).jobs) == 1
+        assert len(runner.run(claim_steps(p.ClaimJobs(session, 10), runner.seen)).jobs) == 1
         getattr(writer, end)()
         expected = 10 if end == "commit" else 0
-        assert len(runner.run(claim_steps(p.ClaimJobs(session, 10))).jobs) == expected
+        assert len(runner.run(claim_steps(p.ClaimJobs(session, 10), runner.seen)).jobs) == expected
         assert blocks_of_a_claim(runner, session) < BLOCKS_MAX
 
 
@@ -134,13 +130,13 @@ def test_later_jobs_of_an_open_transaction_are_not_walked_over_either(world: Riv
             world.store.enqueue_jobs(p.EnqueueJobs(jobs, writer)).wait()
         for _ in range(3):
             new = world.add()
-            assert [job.id for job in runner.run(claim_steps(p.ClaimJobs(session, 10))).jobs] == [new]
+            assert [job.id for job in runner.run(claim_steps(p.ClaimJobs(session, 10), runner.seen)).jobs] == [new]
         world.add()
         assert blocks_of_a_claim(runner, session) < BLOCKS_MAX
         writer.rollback()
-        runner.run(claim_steps(p.ClaimJobs(session, 10)))
+        runner.run(claim_steps(p.ClaimJobs(session, 10), runner.seen))
         world.clock.advance(600.0)
-        assert [job.id for job in runner.run(claim_steps(p.ClaimJobs(session, 10))).jobs] == [later]
+        assert [job.id for job in runner.run(claim_steps(p.ClaimJobs(session, 10), runner.seen)).jobs] == [later]
 
 
 def test_restored_jobs_are_not_walked_over_by_claims_of_others(world: RivalWorld, session: int) -> None:
@@ -149,7 +145,7 @@ def test_restored_jobs_are_not_walked_over_by_claims_of_others(world: RivalWorld
     world.rows(FOREIGN)
     with world.connect() as conn:
         runner = Runner(world, conn)
-        assert runner.run(claim_steps(p.ClaimJobs(session, 10))).jobs == []
+        assert runner.run(claim_steps(p.ClaimJobs(session, 10), runner.seen)).jobs == []
         world.add(type="other")
         assert blocks_of_a_claim(runner, session) < BLOCKS_MAX
 

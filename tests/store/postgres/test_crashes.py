@@ -8,10 +8,10 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from penstock.domain.gates import Gate
+from penstock.domain.flow.gates import Gate
 from penstock.domain.options import Tenant
-from penstock.store.postgres import gates, turns
-from penstock.store.postgres.steps import Rows, Steps, run
+from penstock.store.postgres.hot import gates, turns
+from penstock.store.sql.steps import Rows, Steps, run
 from tests.postgres.server import Server
 from tests.store.postgres.rivals import RivalWorld, new_world
 

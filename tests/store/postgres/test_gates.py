@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from penstock.domain.errors import WorkerInactive
-from penstock.domain.gates import Gate
+from penstock.domain.flow.gates import Gate
 from penstock.domain.job import FINAL, Event, State
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.store.postgres.rivals import RivalWorld, emptied_world
 
 KEY = Gate("key:a", 1, None, "key:a")

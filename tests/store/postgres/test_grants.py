@@ -7,9 +7,9 @@ import re
 import pytest
 
 from penstock.domain.errors import ConfigError
-from penstock.store.open import grants
-from penstock.store.postgres.grants import RIGHTS, grants_sql
-from penstock.store.postgres.statements import migrations
+from penstock.engines import grants
+from penstock.store.postgres.admin.grants import RIGHTS, grants_sql
+from penstock.store.postgres.connection.statements import migrations
 
 
 def test_every_table_of_the_schema_has_its_rights() -> None:

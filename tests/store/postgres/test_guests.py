@@ -10,9 +10,9 @@ import pytest
 
 from penstock.domain.errors import PenstockError, StoreError, UsageError
 from penstock.domain.options import Tenant, Unique
-from penstock.store.params import Enqueued
-from penstock.store.postgres.enqueue import enqueue_steps
-from penstock.store.postgres.steps import Steps, run_text
+from penstock.store.contract import Enqueued
+from penstock.store.postgres.hot.enqueue import enqueue_steps
+from penstock.store.sql.steps import Steps, run_text
 from tests.store.postgres.callers import KINDS, SESSIONS, Caller, opened
 from tests.store.postgres.places import Place, begun, new_id, new_job, new_place
 

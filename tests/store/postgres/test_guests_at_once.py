@@ -12,8 +12,8 @@ import pytest
 
 from penstock.domain.errors import StoreError
 from penstock.domain.options import Unique
-from penstock.store.postgres.enqueue import enqueue_steps
-from penstock.store.postgres.steps import Steps, run_text
+from penstock.store.postgres.hot.enqueue import enqueue_steps
+from penstock.store.sql.steps import Steps, run_text
 from tests.store.postgres.callers import KINDS, Caller, opened
 from tests.store.postgres.places import Place, begun, new_job, new_place
 

@@ -16,8 +16,8 @@ from sqlalchemy.ext import asyncio as sqlalchemy_asyncio
 
 from penstock.domain.errors import UsageError
 from penstock.domain.options import Unique
-from penstock.store.params import Enqueued
-from penstock.store.postgres.guest_kinds import accept, in_dollars
+from penstock.store.contract import Enqueued
+from penstock.store.postgres.callers.guest_kinds import accept, in_dollars
 from tests.store.postgres.callers import KINDS, opened
 from tests.store.postgres.places import Place, new_job, new_place
 
@@ -53,7 +53,7 @@ def test_a_subclass_of_a_drivers_connection_is_accepted(place: Place) -> None:
 
 def test_no_driver_is_imported_to_find_out() -> None:
     code = (
-        "import sys, penstock.store.postgres.guest_kinds as kinds\n"
+        "import sys, penstock.store.postgres.callers.guest_kinds as kinds\n"
         "try: kinds.accept(object())\n"
         "except Exception as error: print(type(error).__name__)\n"
         "print(*({'psycopg', 'psycopg2', 'asyncpg', 'sqlalchemy'} & set(sys.modules)))"

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from penstock.domain.job import Event
-from penstock.store import params as p
-from penstock.store.postgres import claim as claims, seen
-from penstock.store.postgres.claim import claim_steps
-from penstock.store.postgres.seen import Seen
-from penstock.store.postgres.statements import in_schema, sql
-from penstock.store.postgres.steps import SEEN, Rows, Statement
+from penstock.store import contract as p
+from penstock.store.postgres.connection.statements import in_schema, sql
+from penstock.store.postgres.hot import claim as claims, seen
+from penstock.store.postgres.hot.claim import claim_steps
+from penstock.store.postgres.hot.seen import Seen
+from penstock.store.sql.steps import Rows, Statement
 from tests.postgres.server import shared
 from tests.store.postgres.rivals import Connection, RivalWorld, new_world
 from tests.store.postgres.trouble import new_place, until, working
@@ -293,7 +293,7 @@ class Claimer:
 
     def claim(self, limit: int) -> list[p.Claim]:
         self.seen.note(self.world.clock.now_us())  # The test's clock jumps; the server's does not.
-        steps = claim_steps(p.ClaimJobs(self.session, limit))
+        steps = claim_steps(p.ClaimJobs(self.session, limit), self.seen)
         try:
             statement = next(steps)
             while True:
@@ -303,8 +303,6 @@ class Claimer:
             return found.jobs
 
     def _execute(self, statement: Statement) -> Rows:
-        if statement.name == SEEN:
-            return [(self.seen,)]
         name = self.world.schema
         text = in_schema(statement.text, name) if statement.text else sql(statement.name, name)
         given = {**statement.parameters, "now": self.world.clock.now_us(), "channel": "test"}
@@ -451,10 +449,10 @@ class Memory(RuleBasedStateMachine):
         priority, _, job_id = self.held.pop(token)
         if release:
             ending = p.Unfinished(token=token, event=Event.RELEASE)
-            assert self.world.store.finish_jobs(p.FinishJobs(unfinished=[ending])).wait() == []
+            assert self.world.store.finish_jobs(p.FinishJobs(unfinished=[ending])).wait().lost == []
             self.waiting.add((priority, self.world.clock.now_us(), job_id))
         else:
-            assert self.world.store.finish_jobs(p.FinishJobs(completed=[p.Completed(token, 1)])).wait() == []
+            assert self.world.store.finish_jobs(p.FinishJobs(completed=[p.Completed(token, 1)])).wait().lost == []
 
     @rule(seconds=st.sampled_from([1, 5]))
     def pass_time(self, seconds: int) -> None:

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 
 from penstock.domain.errors import UsageError
-from penstock.store.open import open_store
-from penstock.store.params import EnqueueJobs
-from penstock.store.postgres.transaction import PostgresTransaction
+from penstock.engines import open_store
+from penstock.store.contract import EnqueueJobs
+from penstock.store.postgres.callers.transaction import PostgresTransaction
 from tests.contract.clock import FakeClock
 from tests.contract.world import World
 from tests.postgres.server import shared

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from penstock.domain.gates import Gate
+from penstock.domain.flow.gates import Gate
 from penstock.domain.job import Event, State
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.contract.world import policy_text
 from tests.store.postgres.rivals import RivalWorld, emptied_world
 
@@ -93,8 +93,8 @@ def test_one_that_ends_in_a_transaction_of_the_callers_makes_way_with_the_last_w
     assert (held.id, world.claim(session)) == (first, [])
     done = p.Completed(held.token, world.clock.now_us())
     with world.store.transaction() as tx:
-        assert world.store.finish_jobs(p.FinishJobs([done], transaction=tx)).wait() == []
-    assert world.store.finish_jobs(p.FinishJobs([done])).wait() == [held.token], "as a worker does when it knows"
+        assert world.store.finish_jobs(p.FinishJobs([done], transaction=tx)).wait().lost == []
+    assert world.store.finish_jobs(p.FinishJobs([done])).wait().lost == [held.token], "as a worker does when it knows"
     assert ids(world.claim(session)) == [second]
 
 
@@ -157,7 +157,7 @@ def test_nothing_is_left_of_jobs_that_have_ended_in_any_way(world: RivalWorld, s
     strange = p.FailUnroutable(
         type="strange", queue="default", capability="general", resources=jobs[0].spec.resources, reason="nobody"
     )
-    assert world.store.fail_unroutable(strange).wait() == [jobs[8].id]
+    assert world.store.fail_unroutable(strange).wait().ids == [jobs[8].id]
     world.store.tend_gates(p.TendGates()).wait()
     assert tickets(world) == 0
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.store.postgres import migrate
-from penstock.store.postgres.statements import migrations
+from penstock.store.postgres.admin import migrate
+from penstock.store.postgres.connection.statements import migrations
 from tests.store.postgres.rivals import RivalWorld, new_world
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from penstock.domain.job import State
 from penstock.domain.options import NO_RESOURCES, Tenant
-from penstock.store import params as p
-from penstock.store.postgres.claim import claim_steps
-from penstock.store.postgres.coordinate import expire_steps, unroutable_steps
-from penstock.store.postgres.steps import Steps
-from penstock.store.postgres.turns import _take
+from penstock.store import contract as p
+from penstock.store.postgres.engine import PostgresEngine
+from penstock.store.postgres.hot.claim import claim_steps
+from penstock.store.postgres.hot.turns import _take
+from penstock.store.sql.operations import duties
+from penstock.store.sql.steps import Steps
 from tests.store.postgres.held import Runner, faults
 from tests.store.postgres.rivals import RivalWorld, new_world
 
@@ -36,6 +38,10 @@ UPDATE job SET lane = moved.lane FROM moved WHERE job.id = moved.id
 Act = Callable[[RivalWorld, int, list[str]], object]
 
 
+def engine() -> PostgresEngine:
+    return PostgresEngine(random.random, {})
+
+
 @pytest.fixture
 def world() -> Iterator[RivalWorld]:
     with new_world() as world:
@@ -43,7 +49,7 @@ def world() -> Iterator[RivalWorld]:
 
 
 def raised(world: RivalWorld, session: int, ids: list[str]) -> None:
-    assert world.store.age_jobs(p.AgeJobs(MINUTE)).wait() == JOBS
+    assert world.store.age_jobs(p.AgeJobs(MINUTE)).wait().jobs == JOBS
 
 
 def raised_as_before(world: RivalWorld, session: int, ids: list[str]) -> None:
@@ -64,7 +70,7 @@ def claimed(world: RivalWorld, session: int, ids: list[str]) -> None:
 
 
 def failed(world: RivalWorld, session: int, ids: list[str]) -> None:
-    assert len(world.store.fail_unroutable(UNROUTABLE).wait()) == JOBS
+    assert len(world.store.fail_unroutable(UNROUTABLE).wait().ids) == JOBS
 
 
 def expired(world: RivalWorld, session: int, ids: list[str]) -> None:
@@ -84,11 +90,11 @@ def take(runner: Runner, session: int) -> Steps[list[p.Claim]]:
 
 
 STATEMENTS: dict[str, Callable[[Runner, int], Steps[object]]] = {
-    "claim_one_lane": lambda runner, session: claim_steps(p.ClaimJobs(session, 10)),
-    "claim_jobs": lambda runner, session: claim_steps(p.ClaimJobs(session, 10)),
+    "claim_one_lane": lambda runner, session: claim_steps(p.ClaimJobs(session, 10), runner.seen),
+    "claim_jobs": lambda runner, session: claim_steps(p.ClaimJobs(session, 10), runner.seen),
     "take_turns": take,
-    "expire_jobs": lambda runner, session: expire_steps(p.ExpireJobs()),
-    "fail_unroutable": lambda runner, session: unroutable_steps(UNROUTABLE),
+    "expire_jobs": lambda runner, session: duties.expire_jobs(engine(), p.ExpireJobs()),
+    "fail_unroutable": lambda runner, session: duties.fail_unroutable(engine(), UNROUTABLE),
 }
 
 
@@ -114,7 +120,7 @@ def test_job_that_is_moved_while_a_statement_chooses_is_in_one_place(
     world.clock.advance(10)
     with world.connect() as conn:
         runner = Runner(world, conn)
-        assert runner.run(claim_steps(p.ClaimJobs(session, 0))).jobs == []
+        assert runner.run(claim_steps(p.ClaimJobs(session, 0), runner.seen)).jobs == []
         world.clock.advance(MINUTE)
         runner.held(statement, lambda: STATEMENTS[statement](runner, session), lambda: move(world, other, ids))
     assert faults(world) == []

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
 
 from penstock import App
-from penstock.store.postgres import notifier
+from penstock.store.postgres.connection import notifier
 from penstock.store.postgres.store import PostgresStore
 from tests.contract.engines import postgresql
 from tests.postgres.binaries import VERSIONS
@@ -51,9 +51,9 @@ def test_the_first_of_many_notifies_at_once_and_closing_sends_what_is_owed(
         return sum(1 for _ in takewhile(lambda one: one.payload != END, listener.notifies(timeout=30)))
 
     app = App(address)
-    assert isinstance(app.store, PostgresStore)
+    store = cast(PostgresStore, app.store)
     monkeypatch.setattr(notifier, "WINDOW_SECONDS", 3600.0)
-    monkeypatch.setattr(app.store._notifier, "_last", float("-inf"))
+    monkeypatch.setattr(store._connections.notifier, "_last", float("-inf"))
     for _ in range(5):
         app.enqueue("work")
     assert heard() == 1

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any
 
 import psycopg
 import pytest
 
 from penstock import App, Concurrency, Context, Fixed, State, Unique
-from penstock.store.params import RetryDead, TendGates
-from penstock.store.params.operating import DeadFilter
+from penstock.store.contract import DeadFilter, RetryDead, TendGates
+from penstock.store.postgres.connection.statements import sql_files
 from tests.postgres.server import Server
 from tests.store.postgres.callers import KINDS, opened
 
@@ -110,8 +109,7 @@ def test_a_transaction_with_jobs_can_be_prepared(server: Server, kind: str) -> N
 
 
 def test_every_statement_that_notifies_asks_whether_there_is_a_channel() -> None:
-    folder = files("penstock.store.postgres") / "sql"
-    texts = {entry.name: entry.read_text("utf-8") for entry in folder.iterdir()}
+    texts = {name: file.read_text("utf-8") for name, file in sql_files().items()}
     notifying = {name: text for name, text in texts.items() if "pg_notify" in text}
     assert notifying
     assert [name for name, text in notifying.items() if "%(channel)s::text IS NOT NULL" not in text] == []

@@ -10,12 +10,13 @@ import msgspec
 import pytest
 
 from penstock.domain.errors import AlreadyRetried, StoreBusy, UnknownJob
-from penstock.domain.gates import Gate
+from penstock.domain.flow.gates import Gate
 from penstock.domain.job import Event, State
 from penstock.domain.options import Tenant, Unique
-from penstock.store.params import Cancelled, DeadFilter, PurgeDead, RecoverJobs, RetryDead
-from penstock.store.postgres import mend
-from penstock.store.postgres.steps import Rows, Steps, run
+from penstock.store.contract import Cancelled, DeadFilter, PurgeDead, RecoverJobs, RetryDead
+from penstock.store.postgres.hot import mend
+from penstock.store.sql.steps import Rows, Steps, run
+from tests.contract.world import plain
 from tests.store.postgres.rivals import RivalWorld, emptied_world
 
 CLAIM = """
@@ -41,7 +42,7 @@ def session(world: RivalWorld) -> int:
 
 def retry(world: RivalWorld, **filter: object) -> list[tuple[str, str]]:
     params = RetryDead(filter=DeadFilter(**filter), new_ids=[world.new_id(), world.new_id()])  # type: ignore[arg-type]
-    return world.store.retry_dead(params).wait()
+    return world.store.retry_dead(params).wait().pairs
 
 
 def pointers(world: RivalWorld) -> list[str]:
@@ -69,7 +70,7 @@ def test_a_cancel_that_waited_for_a_claim_that_failed_cancels_at_once(world: Riv
         rival.execute(CLAIM.format(session=session).encode())
         cancelled = world.start_behind(rival, lambda: world.cancel(job_id))
         rival.rollback()
-        assert cancelled.result(30) == Cancelled(State.PENDING, State.CANCELLED)
+        assert plain(cancelled.result(30)) == Cancelled(State.PENDING, State.CANCELLED)
     assert pointers(world) == ["outcome"]
 
 

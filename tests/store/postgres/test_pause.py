@@ -10,9 +10,9 @@ import pytest
 from penstock.domain.errors import StoreBusy
 from penstock.domain.job import State
 from penstock.domain.options import NO_RESOURCES
-from penstock.store import params as p
-from penstock.store.open import open_store
-from penstock.store.postgres import flow
+from penstock.engines import open_store
+from penstock.store import contract as p
+from penstock.store.postgres import engine
 from tests.store.postgres.rivals import Connection, RivalWorld, emptied_world
 from tests.store.postgres.test_late_commit import Claimer
 
@@ -68,7 +68,7 @@ def test_a_look_for_a_worker_that_began_before_the_pause_fails_nothing_after_it(
     )
     with world.rival() as rival:
         pause_in(rival)
-        failing = world.start_behind(rival, lambda: world.store.fail_unroutable(lane).wait())
+        failing = world.start_behind(rival, lambda: world.store.fail_unroutable(lane).wait().ids)
         rival.commit()
         assert failing.result(30) == []
     assert world.state(job) is State.PENDING
@@ -77,7 +77,7 @@ def test_a_look_for_a_worker_that_began_before_the_pause_fails_nothing_after_it(
 def test_a_claim_that_does_not_end_makes_a_pause_give_up_and_others_go_on(
     world: RivalWorld, session: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flow, "LOCK_WAIT_MS", 50)
+    monkeypatch.setattr(engine, "LOCK_WAIT_MS", 50)
     world.add_many(2, queue="mail")
     with world.rival() as stuck:
         Claimer(world, stuck, session).claim(1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from penstock.domain.errors import UsageError
-from penstock.store.postgres.placeholders import convert
+from penstock.store.postgres.callers.placeholders import convert
 from tests.postgres.server import shared
 
 COUNTED = {

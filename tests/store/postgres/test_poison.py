@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from penstock.domain.job import Event, State, StateCode
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.store.postgres.held import faults
 from tests.store.postgres.rivals import RivalWorld, emptied_world
 
@@ -105,7 +105,7 @@ def test_what_had_ended_before_keeps_its_outcome_and_holds_up_no_other(
     assert set(claims) == {bad, good, given_back}
     completed = [p.Completed(claims[id_].token, world.clock.now_us()) for id_ in (bad, good)]
     back = [] if alone else [p.Unfinished(token=claims[given_back].token, event=Event.RELEASE)]
-    assert world.store.finish_jobs(p.FinishJobs(completed, back)).wait() == []
+    assert world.store.finish_jobs(p.FinishJobs(completed, back)).wait().lost == []
     assert (world.state(bad), world.state(good)) == (State.EXPIRED, State.COMPLETED)
     assert world.state(given_back) is (State.CLAIMED if alone else State.PENDING)
     assert faults(world) == []
@@ -147,7 +147,7 @@ def test_failing_what_no_worker_can_run_gets_past_them(
     fail = p.FailUnroutable(
         type=spec.type, queue=spec.queue, capability=spec.capability, resources=spec.resources, reason="nobody"
     )
-    assert world.store.fail_unroutable(fail).wait() == [good]
+    assert world.store.fail_unroutable(fail).wait().ids == [good]
     assert ended in told()
     assert leased in told()
     assert faults(world) == []

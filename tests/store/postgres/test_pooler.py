@@ -6,13 +6,14 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import cast
 
 import pytest
 
 from penstock.domain.errors import JobCancelled, StoreUnavailable
-from penstock.store import params as p
-from penstock.store.postgres import plain
-from penstock.store.postgres.link import Role
+from penstock.store import contract as p
+from penstock.store.postgres.connection import pool
+from penstock.store.postgres.connection.link import Role
 from penstock.store.postgres.store import PostgresStore
 from tests.postgres.pgbouncer import PgBouncer
 from tests.postgres.proxy import Proxy
@@ -37,9 +38,8 @@ def place(pooler: PgBouncer) -> Iterator[Place]:
 
 
 def test_pooler_is_noticed(place: Place) -> None:
-    store = place.app.store
-    assert isinstance(store, PostgresStore)
-    link = plain.connect(store._wiring, Role.WRITE)
+    store = cast(PostgresStore, place.app.store)
+    link = pool.connect(store._database, Role.WRITE)
     try:
         assert link.pooled
         assert link.conn.prepare_threshold is None
@@ -49,9 +49,8 @@ def test_pooler_is_noticed(place: Place) -> None:
 
 def test_direct_connection_is_not_taken_for_a_pooled_one() -> None:
     with new_place(shared(18)) as place:
-        store = place.app.store
-        assert isinstance(store, PostgresStore)
-        link = plain.connect(store._wiring, Role.WRITE)
+        store = cast(PostgresStore, place.app.store)
+        link = pool.connect(store._database, Role.WRITE)
         try:
             assert not link.pooled
         finally:
@@ -131,7 +130,7 @@ def test_running_job_is_cancelled(place: Place) -> None:
 def test_jobs_of_a_lost_worker_are_recovered(place: Place) -> None:
     store = place.app.store
     lost = p.RegisterWorker(worker_id="lost", host="host", pid=1, version="1", slots=1, stale_after=0.5)
-    session = store.register_worker(lost).wait()
+    session = store.register_worker(lost).wait().session
     job = place.app.enqueue("note", {"number": 1}, attempts=2)
     assert len(store.claim_jobs(p.ClaimJobs(session, 1)).wait().jobs) == 1
 
@@ -193,7 +192,7 @@ def test_job_is_found_after_a_crash_behind_the_pooler() -> None:
         store, near = place.app.store, place.open()
         near.enqueue("note", {"number": 0})
         worker = p.RegisterWorker(worker_id="one", host="host", pid=1, version="1", slots=1, stale_after=30.0)
-        session = store.register_worker(worker).wait()
+        session = store.register_worker(worker).wait().session
         assert len(store.claim_jobs(p.ClaimJobs(session, 10)).wait().jobs) == 1
         with server.connect(options="-c synchronous_commit=off") as conn:
             for _ in range(500):

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from penstock.domain.errors import ConfigError
 from penstock.domain.job import FINAL, Event, State
-from penstock.store.params import CountWaiting, DeadFilter, ListDead, ListJobs
-from penstock.store.postgres import read
-from penstock.store.postgres.statements import in_schema, sql
-from penstock.store.postgres.steps import Rows, Statement, Steps
-from penstock.store.postgres.wiring import drive
+from penstock.store.contract import CountWaiting, DeadFilter, ListDead, ListJobs
+from penstock.store.drive import drive
+from penstock.store.postgres import pages
+from penstock.store.postgres.connection.statements import in_schema, sql
+from penstock.store.postgres.pages import PAGES
+from penstock.store.sql.operations import reads
+from penstock.store.sql.steps import Rows, Statement, Steps
 from tests.store.postgres.rivals import RivalWorld, new_world
 
 MANY = 20_000
@@ -60,19 +61,19 @@ def plan(world: RivalWorld, steps: Steps[Any]) -> str:
 @pytest.mark.parametrize("states", [None, *({state} for state in State), FINAL, ALL_STATES], ids=str)
 def test_no_page_reads_all_jobs(large: RivalWorld, states: set[State] | None, fields: dict[str, str]) -> None:
     params = ListJobs(states=None if states is None else frozenset(states), **fields)  # type: ignore[arg-type]
-    assert "Seq Scan on job" not in plan(large, read.list_jobs(params))
+    assert "Seq Scan on job" not in plan(large, reads.list_jobs(PAGES, params))
 
 
 def test_one_job_and_a_page_of_dead_letters_are_found_by_their_keys(large: RivalWorld) -> None:
-    assert "Seq Scan on job" not in plan(large, read.read_job("01a1e215-0000-7000-8000-000000000001"))
-    dead = plan(large, read.list_dead(ListDead(filter=DeadFilter())))
+    assert "Seq Scan on job" not in plan(large, reads.read_job(PAGES, "01a1e215-0000-7000-8000-000000000001"))
+    dead = plan(large, reads.list_dead(PAGES, ListDead(filter=DeadFilter())))
     assert ("Seq Scan on job" in dead, "Seq Scan on outcome" in dead) == (False, False)
 
 
 def test_what_waits_is_counted_without_reading_all_of_it(large: RivalWorld) -> None:
     (lane,) = large.store.count_waiting(CountWaiting(100)).wait()
     assert (lane.jobs, lane.oldest_due_at) == (100, MANY // 2 + 1)
-    assert "Seq Scan on waiting" not in plan(large, read.count_waiting(CountWaiting(100)))
+    assert "Seq Scan on waiting" not in plan(large, reads.count_waiting(CountWaiting(100)))
 
 
 def test_the_newest_pending_ones_of_many_that_wait(large: RivalWorld) -> None:
@@ -82,7 +83,7 @@ def test_the_newest_pending_ones_of_many_that_wait(large: RivalWorld) -> None:
 
 @pytest.mark.parametrize("few", [0, 10_000])
 def test_pending_jobs_are_the_same_among_few_and_among_many(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
-    monkeypatch.setattr(read, "WAITING_FEW", few)
+    monkeypatch.setattr(pages, "WAITING_FEW", few)
     with new_world() as world:
         session = world.register()
         first, dead, held, cancelled = world.add_many(4)
@@ -99,16 +100,6 @@ def test_pending_jobs_are_the_same_among_few_and_among_many(monkeypatch: pytest.
         assert world.list_ids(states=pending, type="other") == [other]
         assert world.list_ids(states=pending, before=other) == [first]
         assert set(world.list_ids(states=pending | FINAL)) == {other, first, dead, cancelled}
-
-
-def test_what_is_no_id_is_no_job_and_no_page() -> None:
-    with new_world() as world:
-        job_id = world.add()
-        for odd in ("", "nonsense", job_id.upper(), f"{{{job_id}}}"):
-            assert (world.find(odd), world.events(odd)) == (None, [])
-            assert world.dead(ids=(odd,)).total == 0
-        with pytest.raises(ConfigError, match="is not a job id"):
-            world.list_ids(before="nonsense")
 
 
 def test_a_page_beyond_the_last_dead_letter_still_tells_how_many_there_are(large: RivalWorld) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from penstock import App, State
-from penstock.client import JobCall
+from penstock.client.client import JobCall
 from tests.postgres.server import shared
 from tests.worker.running import burst
 

@@ -9,11 +9,11 @@ import pytest
 
 from penstock.domain.job import State
 from penstock.domain.options import Tenant
-from penstock.store.postgres import turns
-from penstock.store.postgres.seen import Seen
-from penstock.store.postgres.statements import migrations
-from penstock.store.postgres.steps import Steps
-from penstock.store.turns import Share
+from penstock.store.postgres.connection.statements import migrations
+from penstock.store.postgres.hot import turns
+from penstock.store.postgres.hot.seen import Seen
+from penstock.store.sql.steps import Steps
+from penstock.store.sql.turns import Share
 from tests.postgres.server import shared
 from tests.store.postgres.rivals import RivalWorld, emptied_world
 

@@ -12,7 +12,7 @@ from typing import Any
 from penstock import App, JobHandle
 from penstock.domain.errors import StoreError
 from penstock.domain.job import FINAL
-from penstock.store import params as p
+from penstock.store import contract as p
 from tests.postgres.server import Server
 
 PATIENCE_SECONDS = 60.0

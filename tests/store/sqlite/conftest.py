@@ -12,10 +12,10 @@ from typing import Any
 import apsw
 import pytest
 
-from penstock.domain.clock import SystemClock
-from penstock.domain.ids import IdSource
-from penstock.store.params import Enqueued, EnqueueJobs, JobSpec, ListJobs, NewJob
+from penstock.store.contract import Enqueued, EnqueueJobs, JobSpec, ListJobs, NewJob
 from penstock.store.sqlite.store import SqliteStore
+from penstock.system.clock import SystemClock
+from penstock.system.ids import IdSource
 from tests.store.sqlite.disk import Disk
 
 MakeStore = Callable[..., SqliteStore]

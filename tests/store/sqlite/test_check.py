@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from penstock.store import disk
-from penstock.store.params import CheckStore, Finding
+from penstock.store.contract import CheckStore, Finding
 from penstock.store.sqlite import check
-from penstock.store.sqlite.statements import migrations
+from penstock.store.sqlite.connection.statements import migrations
 from tests.store.sqlite.conftest import MakeStore, enqueue, new_job
 from tests.store.sqlite.test_migrations import change
 

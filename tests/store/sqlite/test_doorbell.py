@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.store.sqlite import doorbell
-from penstock.store.sqlite.doorbell import Bells
+from penstock.store.sqlite.connection import doorbell
+from penstock.store.sqlite.connection.doorbell import Bells
 from penstock.store.sqlite.store import SqliteStore
 from tests.store.sqlite.conftest import MakeStore, enqueue
 

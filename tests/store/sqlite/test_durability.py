@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.domain.errors import UnknownJob
-from penstock.store.params import CancelJob, EnqueueJobs
+from penstock.store.contract import CancelJob, EnqueueJobs
 from tests.store.sqlite.conftest import MakeStore, OutsideWriter, enqueue, new_job, stored_ids
 from tests.store.sqlite.disk import Disk
 
@@ -99,7 +99,7 @@ def test_one_failure_in_a_group_does_not_spoil_the_others(make_store: MakeStore,
 def test_what_was_committed_survives_a_killed_process(make_store: MakeStore, path: Path) -> None:
     script = """
 import os, signal, sys
-from penstock.store.params import EnqueueJobs, JobSpec, NewJob
+from penstock.store.contract import EnqueueJobs, JobSpec, NewJob
 from penstock.store.sqlite.store import SqliteStore
 store = SqliteStore(sys.argv[1])
 for number in range(50):

@@ -16,8 +16,8 @@ import apsw
 import pytest
 
 from penstock.domain.errors import StoreGone
-from penstock.store.sqlite import connection, file as file_module, identity
-from penstock.store.sqlite.identity import (
+from penstock.store.sqlite.connection import file as file_module, identity, opening as connection
+from penstock.store.sqlite.connection.identity import (
     SECOND_NS,
     TICK_NS,
     TRUST_SECONDS,

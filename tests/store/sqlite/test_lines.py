@@ -7,9 +7,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from penstock.domain.gates import Gate
+from penstock.domain.flow.gates import Gate
 from penstock.domain.job import Event
-from penstock.store import params as p
+from penstock.store import contract as p
 from penstock.store.sqlite.store import SqliteStore
 from tests.contract.clock import FakeClock
 from tests.contract.world import World, policy_text
@@ -61,7 +61,7 @@ def test_nothing_is_left_of_jobs_that_have_ended_in_any_way(store: SqliteStore, 
     strange = p.FailUnroutable(
         type="strange", queue="default", capability="general", resources=jobs[0].spec.resources, reason="nobody"
     )
-    assert world.store.fail_unroutable(strange).wait() == [jobs[8].id]
+    assert world.store.fail_unroutable(strange).wait().ids == [jobs[8].id]
     world.store.tend_gates(p.TendGates()).wait()
     assert tickets(store) == 0
 

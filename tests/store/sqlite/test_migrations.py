@@ -8,8 +8,8 @@ import apsw
 import pytest
 
 from penstock.domain.errors import NotAStore, StoreError, StoreVersionError
-from penstock.store.sqlite import connection
-from penstock.store.sqlite.statements import migrations
+from penstock.store.sqlite.connection import opening as connection
+from penstock.store.sqlite.connection.statements import migrations
 from penstock.store.sqlite.store import SqliteStore
 from tests.store.sqlite.conftest import MakeStore, enqueue, stored_ids
 
@@ -145,14 +145,14 @@ def test_the_sql_of_a_migration_run_by_hand_leaves_the_same_store(
         with monkeypatch.context() as patched:
             patched.setattr(connection, "migrations", lambda: migrations()[:applied])
             make_store().migrate()
-    script = make_store().migration_sql()
+    script = make_store().migration_script()
     change(path, script)
     other = SqliteStore(str(tmp_path / "other.db"))
     other.migrate()
     other.close()
     assert schema_of(path) == schema_of(tmp_path / "other.db")
     store = make_store()
-    assert (store.migration_status().current, store.migration_sql()) == (LATEST, "")
+    assert (store.migration_status().current, store.migration_script()) == (LATEST, "")
     enqueue(store)
 
 
@@ -174,5 +174,24 @@ def test_jobs_from_before_there_were_turns_have_theirs(make_store: MakeStore, pa
     store = make_store()
     assert store.migrate().current == before
     with store.transaction() as tx:
-        assert tx.execute("SELECT seq, tenant FROM penstock_ready ORDER BY seq") == [(1, None), (2, "acme")]
-        assert tx.execute("SELECT seq, tenant FROM penstock_parked ORDER BY seq") == [(3, "beta"), (4, "")]
+        assert tx.execute("SELECT seq, org FROM penstock_ready ORDER BY seq") == [(1, None), (2, "acme")]
+        assert tx.execute("SELECT seq, org FROM penstock_parked ORDER BY seq") == [(3, "beta"), (4, "")]
+
+
+def test_tenants_from_before_they_had_columns_keep_their_jobs(make_store: MakeStore, path: Path) -> None:
+    before = 14
+    tenants = ["NULL", """'{"org":"acme"}'""", """'{"org":"acme","workspace":"eu"}'""", "'{'"]
+    change(
+        path, *(text for version, _, text in migrations() if version <= before),
+        f"UPDATE penstock_meta SET value = {before}",
+        *(
+            "INSERT INTO penstock_job (seq, id, lane, priority, due_at, created_at, payload, tenant) "
+            f"VALUES ({seq}, 'job-{seq}', 1, 0, 1, 1, '{{}}', {tenant})"
+            for seq, tenant in enumerate(tenants, start=1)
+        ),
+    )  # fmt: skip
+    store = make_store()
+    store.migrate()
+    with store.transaction() as tx:
+        found = tx.execute("SELECT org, workspace FROM penstock_job ORDER BY seq")
+    assert found == [(None, None), ("acme", None), ("acme", "eu"), ("{", None)]

@@ -15,9 +15,9 @@ import apsw
 import pytest
 
 from penstock.domain import errors
-from penstock.store.params import CheckStore
-from penstock.store.sqlite import connection
-from penstock.store.sqlite.errors import translate
+from penstock.store.contract import CheckStore
+from penstock.store.sqlite.connection import opening as connection
+from penstock.store.sqlite.connection.errors import translate
 from penstock.store.sqlite.store import SqliteStore
 from tests.store.sqlite.conftest import MakeStore, enqueue, stored_ids
 
@@ -94,7 +94,7 @@ def test_a_folder_instead_of_a_file(tmp_path: Path) -> None:
 WITHOUT_RIGHTS = """
 import json, os, sys
 from penstock.domain.errors import PenstockError
-from penstock.store.params import EnqueueJobs, ListJobs, JobSpec, NewJob
+from penstock.store.contract import EnqueueJobs, ListJobs, JobSpec, NewJob
 from penstock.store.sqlite.store import SqliteStore
 
 folder, case = sys.argv[1:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from penstock.store.params import DeadFilter, DrainWorker, PurgeDead, ResizeWorker, RetryDead
+from penstock.store.contract import DeadFilter, DrainWorker, PurgeDead, ResizeWorker, RetryDead
 from tests.contract.clock import FakeClock
 from tests.contract.world import World
 from tests.store.sqlite.conftest import MakeStore

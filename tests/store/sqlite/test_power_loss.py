@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from penstock.domain.job import FINAL
-from penstock.store.params import ClaimJobs, Completed, EnqueueJobs, FinishJobs, ListJobs, RegisterWorker
+from penstock.store.contract import ClaimJobs, Completed, EnqueueJobs, FinishJobs, ListJobs, RegisterWorker
 from penstock.store.sqlite.store import SqliteStore
 from tests.store.sqlite.conftest import MakeStore, integrity, new_job
 
@@ -58,9 +58,11 @@ def live_through(store: SqliteStore, path: Path) -> dict[int, tuple[set[str], se
     known: dict[int, tuple[set[str], set[str]]] = {}
     stored: set[str] = set()
     ended: set[str] = set()
-    session = store.register_worker(
-        RegisterWorker(worker_id="w", host="h", pid=1, version="1", slots=1, stale_after=30.0)
-    ).wait()
+    session = (
+        store.register_worker(RegisterWorker(worker_id="w", host="h", pid=1, version="1", slots=1, stale_after=30.0))
+        .wait()
+        .session
+    )
     for _ in range(6):
         job = new_job()
         store.enqueue_jobs(EnqueueJobs([job])).wait()

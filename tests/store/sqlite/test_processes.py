@@ -11,27 +11,27 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from penstock.store.params import ClaimJobs, RegisterWorker
+from penstock.store.contract import ClaimJobs, RegisterWorker
 from tests.store.sqlite.conftest import MakeStore, integrity, stored_ids
 
 JOBS_EACH = 120
 
 WORK = """
 import json, sys
-from penstock.store.params import ClaimJobs, Completed, EnqueueJobs, FinishJobs, JobSpec, NewJob, RegisterWorker
+from penstock.store.contract import ClaimJobs, Completed, EnqueueJobs, FinishJobs, JobSpec, NewJob, RegisterWorker
 from penstock.store.sqlite.store import SqliteStore
 
 path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 sys.stdin.readline()
 store = SqliteStore(path)
 worker = RegisterWorker(worker_id=name, host="h", pid=1, version="1", slots=9, stale_after=60.0)
-session = store.register_worker(worker).wait()
+session = store.register_worker(worker).wait().session
 claimed = []
 for number in range(count):
     store.enqueue_jobs(EnqueueJobs([NewJob(f"{name}-{number}", "{}", JobSpec(type=f"type{number % 7}"))])).wait()
     if number % 3 == 0:
         claims = store.claim_jobs(ClaimJobs(session, 4)).wait().jobs
-        lost = store.finish_jobs(FinishJobs(completed=[Completed(claim.token, 0) for claim in claims])).wait()
+        lost = store.finish_jobs(FinishJobs(completed=[Completed(claim.token, 0) for claim in claims])).wait().lost
         assert lost == [], lost
         claimed += [(claim.id, claim.token) for claim in claims]
 store.close()
@@ -129,7 +129,7 @@ def test_four_processes_make_a_file_and_lose_nothing(make_store: MakeStore, path
         claimed = [tuple(claim) for process in processes for claim in answer(process, "")]
     store = make_store()
     worker = RegisterWorker(worker_id="rest", host="h", pid=1, version="1", slots=9, stale_after=60.0)
-    session = store.register_worker(worker).wait()
+    session = store.register_worker(worker).wait().session
     claimed += [(claim.id, claim.token) for claim in store.claim_jobs(ClaimJobs(session, 10_000)).wait().jobs]
     everything = {f"{name}-{number}" for name in names for number in range(JOBS_EACH)}
     assert stored_ids(store) == everything
@@ -159,7 +159,7 @@ def test_of_twenty_who_ask_for_one_key_in_four_processes_one_makes_a_job(make_st
 FORK = """
 import gc, json, os, sys, threading
 from penstock.domain.errors import PenstockError
-from penstock.store.params import EnqueueJobs, ListJobs, JobSpec, NewJob
+from penstock.store.contract import EnqueueJobs, ListJobs, JobSpec, NewJob
 from penstock.store.sqlite.store import SqliteStore
 
 path, during_transaction = sys.argv[1], sys.argv[2] == "during"

@@ -16,9 +16,10 @@ import pytest
 
 from penstock.domain.errors import NotAStore, StoreGone, StoreVersionError
 from penstock.domain.job import State
-from penstock.store.params import EnqueueJobs
-from penstock.store.sqlite import check, connection
-from penstock.store.sqlite.statements import migrations
+from penstock.store.contract import EnqueueJobs
+from penstock.store.sqlite import check
+from penstock.store.sqlite.connection import opening as connection
+from penstock.store.sqlite.connection.statements import migrations
 from penstock.store.sqlite.store import SqliteStore
 from tests.contract.clock import FakeClock
 from tests.contract.engines import copy
@@ -234,7 +235,7 @@ def test_a_job_without_its_lane_is_never_silent(
         ("UPDATE penstock_ready SET seq = seq + 2", "in ready without a job, such as number 3"),
         ("UPDATE penstock_scheduled SET seq = seq + 2", "in scheduled without a job, such as number 4"),
         (
-            "INSERT INTO penstock_parked (gate, lane, priority, due_at, seq, tenant) VALUES (1, 7, 0, 0, 1, '')",
+            "INSERT INTO penstock_parked (gate, lane, priority, due_at, seq, org) VALUES (1, 7, 0, 0, 1, '')",
             "a job in parked and ready",
         ),
     ],
@@ -296,7 +297,7 @@ def test_the_log_or_its_index_is_deleted_alone(open_world: OpenWorld, path: Path
 OPEN = """
 import sys
 from penstock.domain.errors import PenstockError
-from penstock.store.params import CheckStore, EnqueueJobs, JobSpec, ListJobs, NewJob
+from penstock.store.contract import CheckStore, EnqueueJobs, JobSpec, ListJobs, NewJob
 from penstock.store.sqlite.store import SqliteStore
 
 new = EnqueueJobs([NewJob("one", "{}", JobSpec(type="t"))])

@@ -18,7 +18,7 @@ import pytest
 from penstock.domain.errors import StoreReadOnly
 from penstock.store import disk
 from penstock.store.sqlite import check
-from penstock.store.sqlite.rights import lock_mode
+from penstock.store.sqlite.connection.rights import lock_mode
 from penstock.store.sqlite.store import SqliteStore
 from tests.store.sqlite.conftest import MakeStore, enqueue, stored_ids
 
@@ -31,10 +31,11 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act for ot
 ACT = """
 import fcntl, json, os, sys
 from penstock.domain.errors import StoreReadOnly
-from penstock.store.params import CheckStore, EnqueueJobs, JobSpec, ListJobs, NewJob
-from penstock.store.sqlite.statements import migrations, sql
+from penstock.store.contract import CheckStore, EnqueueJobs, JobSpec, ListJobs, NewJob
+from penstock.store.sqlite.connection.statements import migrations, sql, sql_files
 from penstock.store.sqlite.store import SqliteStore
-migrations(), sql("ping")  # What is loaded late is loaded now: not every user may read the code.
+# What is loaded late is loaded now: not every user may read the code.
+migrations(), [sql(name) for name in sql_files()]
 uid, gid, groups, mask, path, act = json.loads(sys.argv[1])
 os.setgroups(groups)
 os.setgid(gid)

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 import penstock.store.sqlite
-from penstock.store.sqlite.statements import sql
+from penstock.store.sqlite.connection.statements import sql, sql_files
 from penstock.store.sqlite.store import SqliteStore
 
 FOLDER = Path(penstock.store.sqlite.__file__).parent
-FILES = {file.stem for file in (FOLDER / "sql").glob("*.sql")}
-SHARED = [FOLDER.parent / name for name in ("planned.py", "workflows.py")]
+FILES = set(sql_files())
+SHARED = list((FOLDER.parent / "sql").rglob("*.py"))
 """Asks for statements that every engine has."""
 TAKES_A_NAME = {"run", "change", "change_by", "value", "array", "sql", "ask"}
 
 
 def trees() -> list[ast.Module]:
-    return [ast.parse(file.read_text("utf-8")) for file in (*FOLDER.glob("*.py"), *SHARED)]
+    return [ast.parse(file.read_text("utf-8")) for file in (*FOLDER.rglob("*.py"), *SHARED)]
 
 
 def texts() -> set[str]:
@@ -71,7 +71,7 @@ def test_every_statement_fits_the_schema(store: SqliteStore, name: str) -> None:
     [
         (
             "insert_job",
-            "id lane stamp priority due_at now payload policy tenant tags parent retried_from unique_key gates",
+            "id lane stamp priority due_at now payload policy org workspace tags parent retried_from unique_key gates",
         ),
         ("ready_new_jobs", "last_job now"),
     ],

@@ -7,14 +7,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from penstock import App
-from penstock.store.sqlite import switching
-from penstock.store.sqlite.switching import SWITCH_SECONDS, begin_quick_switching, end_quick_switching
-from penstock.store.sqlite.tx import Tx
-from penstock.store.sqlite.writer import Ticket, Writer
+from penstock.store.sqlite.connection import switching
+from penstock.store.sqlite.connection.file import OpenFile
+from penstock.store.sqlite.connection.switching import SWITCH_SECONDS, begin_quick_switching, end_quick_switching
+from penstock.store.sqlite.connection.tx import Tx
+from penstock.store.sqlite.connection.writer import Ticket, Writer
 
 OURS = pytest.approx(SWITCH_SECONDS)
 
@@ -76,8 +78,11 @@ def test_a_child_that_was_forked_during_a_write_has_its_own_interval_and_can_wri
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-class Target:
+class File:
     path = "nowhere"
+
+    def __init__(self) -> None:
+        self.gate = threading.Lock()
 
     def begin(self, durable: bool) -> Tx:
         return None  # type: ignore[return-value]
@@ -91,14 +96,14 @@ class Target:
 
 
 def test_the_writer_shortens_it_from_handing_in_to_the_answer(interval: float) -> None:
-    gate = threading.Lock()
-    writer = Writer(Target(), gate)
+    file = File()
+    writer = Writer(cast(OpenFile, file))
     seen: list[float] = []
 
     def fails(tx: Tx) -> None:
         raise ZeroDivisionError
 
-    with gate:  # The writer cannot begin yet.
+    with file.gate:  # The writer cannot begin yet.
         writer.submit(Ticket(lambda _: seen.append(sys.getswitchinterval()), durable=False))
         writer.submit(Ticket(fails, durable=False))
         assert sys.getswitchinterval() == OURS

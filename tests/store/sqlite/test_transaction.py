@@ -12,9 +12,9 @@ import apsw
 import pytest
 
 from penstock.domain.errors import StoreError, UsageError
-from penstock.store.params import EnqueueJobs
+from penstock.store.contract import EnqueueJobs
+from penstock.store.sqlite.connection.transaction import SqliteTransaction
 from penstock.store.sqlite.store import SqliteStore
-from penstock.store.sqlite.transaction import SqliteTransaction
 from tests.store.sqlite.conftest import enqueue, new_job, stored_ids
 
 

@@ -13,11 +13,11 @@ import apsw
 import pytest
 
 from penstock.domain.errors import StoreBusy, StoreFull, StoreGone
-from penstock.store.params import EnqueueJobs
-from penstock.store.sqlite import errors
-from penstock.store.sqlite.file import OpenFile
+from penstock.store.contract import EnqueueJobs
+from penstock.store.sqlite.connection import errors
+from penstock.store.sqlite.connection.file import OpenFile
+from penstock.store.sqlite.connection.tx import Tx
 from penstock.store.sqlite.store import SqliteStore
-from penstock.store.sqlite.tx import Tx
 from tests.store.sqlite.conftest import MakeStore, OutsideWriter, enqueue, integrity, new_job, stored_ids
 from tests.store.sqlite.disk import Disk
 

@@ -9,7 +9,7 @@ import pytest
 
 from penstock import App
 from penstock.domain.errors import CommitUncertain, EnqueueUncertain
-from penstock.store.params import EnqueueJobs
+from penstock.store.contract import EnqueueJobs
 from penstock.store.sqlite.store import SqliteStore
 from tests.store.sqlite.conftest import MakeStore, enqueue, integrity, new_job, stored_ids
 from tests.store.sqlite.disk import Disk

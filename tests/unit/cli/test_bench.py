@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from penstock.cli.bench import machine, place_postgres
-from penstock.cli.bench.figures import Record, summary
-from penstock.cli.bench.place_postgres import is_here, notes_on
-from penstock.cli.bench.rounds import time_left
+from penstock.bench import fresh_postgres, machine
+from penstock.bench.figures import Record, summary
+from penstock.bench.fresh_postgres import is_here, notes_on
+from penstock.bench.rounds import time_left
 
 
 def test_a_figure_is_the_median_of_the_rounds_and_pickups_are_taken_together() -> None:
@@ -69,9 +69,9 @@ def test_which_addresses_are_of_this_machine() -> None:
 
 
 def test_the_disk_of_a_server_is_measured_only_where_this_folder_is_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(place_postgres, "disk_flush_ms", lambda folder: 0.5)
+    monkeypatch.setattr(fresh_postgres, "disk_flush_ms", lambda folder: 0.5)
     here = os.path.abspath(".")
-    assert place_postgres._disk(here)["disk_flush_ms"] == 0.5
-    assert "disk_flush_ms" not in place_postgres._disk("/proc")
-    assert place_postgres._disk("/nowhere/at/all") == {}
-    assert place_postgres._disk(None) == {}
+    assert fresh_postgres._disk(here)["disk_flush_ms"] == 0.5
+    assert "disk_flush_ms" not in fresh_postgres._disk("/proc")
+    assert fresh_postgres._disk("/nowhere/at/all") == {}
+    assert fresh_postgres._disk(None) == {}

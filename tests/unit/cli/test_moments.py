@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from penstock.cli.moments import parse_moment
+from penstock.cli.input.moments import parse_moment
 from penstock.domain.errors import ConfigError
 
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.cli.guard import RECYCLED, WRONG_USE
-from penstock.cli.supervisor.changes import is_code
-from penstock.cli.supervisor.launch import Launcher, Process
-from penstock.cli.supervisor.pace import DELAY_SECONDS_MAX, START_TRIES, STEADY_SECONDS, Pace
-from penstock.cli.supervisor.place import KILL_SECONDS
-from penstock.cli.supervisor.supervisor import RELOAD_SECONDS, RENEW_SECONDS, Supervisor
-from penstock.cli.supervisor.wakeup import Wakeup
+from penstock.program.codes import RECYCLED, WRONG_USE
+from penstock.supervisor.changes import is_code
+from penstock.supervisor.launch import Launcher, Process
+from penstock.supervisor.pace import DELAY_SECONDS_MAX, START_TRIES, STEADY_SECONDS, Pace
+from penstock.supervisor.process_slot import KILL_SECONDS
+from penstock.supervisor.supervisor import RELOAD_SECONDS, RENEW_SECONDS, Supervisor
+from penstock.supervisor.wakeup import Wakeup
 
 FOR_EVER = float("inf")
 SHUTDOWN_SECONDS = 10.0

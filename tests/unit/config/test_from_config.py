@@ -12,8 +12,8 @@ import pytest
 
 from penstock import App, Concurrency, ConfigError, Context, JobHandle, Retention, State
 from penstock.config.load import load
-from penstock.store.params import ListJobs
-from penstock.worker.coordinating import LoneCoordinator
+from penstock.store.contract import ListJobs
+from penstock.worker.lone_coordinator import LoneCoordinator
 from penstock.worker.settings import WorkerSettings
 from penstock.worker.worker import Worker
 

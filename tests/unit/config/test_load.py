@@ -14,7 +14,7 @@ from penstock.config.load import load
 from penstock.coordinator.settings import Retention
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import ConfigError
-from penstock.domain.gates import Limit
+from penstock.domain.flow.gates import Limit
 from penstock.domain.options import Concurrency, RateLimit, Resources
 from penstock.observe.health import Limits
 from penstock.worker.settings import WorkerSettings, make_settings

@@ -12,12 +12,12 @@ from unittest import mock
 
 from hypothesis import given, strategies as st
 
+from penstock.client.schedules.installing import Configured
+from penstock.client.schedules.plan import KNOWN as WHEN
 from penstock.config.keys import BY_NAME, KEYS, Key
 from penstock.config.load import load
 from penstock.domain.duration import UNIT_BYTES, UNIT_SECONDS
 from penstock.domain.options import PERIODS, Concurrency, RateLimit
-from penstock.schedules.installing import Configured
-from penstock.schedules.plan import KNOWN as WHEN
 
 Written = tuple[Any, Any]
 """What a person writes, as TOML or environment have it, and what it means."""

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from penstock import App, ConfigError, Tenant, Unique
+from penstock.client.schedules.installing import Configured, install
 from penstock.config.load import load
-from penstock.schedules.installing import Configured, install
 
 NIGHTLY = """
 [schedules.nightly]

@@ -6,7 +6,7 @@ import urllib.error
 
 import pytest
 
-from penstock.domain.causes import DEPTH_MAX, PARTS_MAX, chain, parts
+from penstock.domain.failure.causes import DEPTH_MAX, PARTS_MAX, chain, parts
 from tests.unit.domain.http_shapes import HostileError
 
 

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given, strategies as st
 
-from penstock.domain.clock import YEAR_MAX, SystemClock, from_us, to_us
+from penstock.domain.clock import YEAR_MAX, from_us, to_us
 from penstock.domain.errors import ConfigError
+from penstock.system.clock import SystemClock
 
 
 @given(st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment.year <= YEAR_MAX))

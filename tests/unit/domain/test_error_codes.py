@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from penstock.domain.error_codes import error_code
+from penstock.domain.failure.error_codes import error_code
+from penstock.domain.failure.retry import GiveUp, decide, describe_error
 from penstock.domain.options import Policy
-from penstock.domain.retry import GiveUp, decide, describe_error
 
 
 class Word(str, enum.Enum):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from penstock.domain.clock import MICROSECONDS
-from penstock.domain.http_errors import RETRY_AFTER_SECONDS_MAX, http_status, retry_after
+from penstock.domain.failure.http_errors import RETRY_AFTER_SECONDS_MAX, http_status, retry_after
 from tests.unit.domain.http_shapes import FlatHttpError, Hostile, HostileError, HttpError
 
 NOW = 1_445_412_480  # Wed, 21 Oct 2015 07:28:00 GMT

@@ -7,9 +7,10 @@ import uuid
 
 import pytest
 
-from penstock.domain import ids
 from penstock.domain.errors import ConfigError
-from penstock.domain.ids import IdSource, check_id
+from penstock.domain.ids import check_id
+from penstock.system import ids
+from penstock.system.ids import IdSource
 from tests.contract.clock import START_US, FakeClock
 
 

@@ -30,7 +30,13 @@ def test_only_what_the_table_says_may_happen(state: State, event: Event) -> None
 
 
 def test_nothing_leaves_a_final_state() -> None:
-    assert not {state for state, _ in TRANSITIONS} & FINAL
+    assert {after for (state, _), after in TRANSITIONS.items() if state in FINAL} <= FINAL
+    assert {event for state, event in TRANSITIONS if state in FINAL} == {Event.RETRIED}
+    assert all(after is state for (state, _), after in TRANSITIONS.items() if state in FINAL)
+
+
+def test_every_event_is_in_the_table_but_those_that_begin_and_end_a_life() -> None:
+    assert {event for _, event in TRANSITIONS} == {*Event} - {Event.ENQUEUE, Event.REMOVE}
 
 
 def test_every_state_can_be_reached_and_left_for_an_end() -> None:

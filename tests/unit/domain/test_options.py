@@ -67,6 +67,8 @@ def test_options_of_a_job(name: str, value: Any, field: str, stored: Any) -> Non
     ("name", "value", "stored"),
     [
         ("attempts", 1000, 1000),
+        ("snoozes", 0, 0),
+        ("snoozes", 1_000_000, 1_000_000),
         ("backoff", Fixed("30s"), Backoff(30.0, 1.0, None)),
         ("timeout", "2h", 7200.0),
         ("timeout", None, None),
@@ -84,7 +86,8 @@ def test_options_of_its_policy(name: str, value: Any, stored: Any) -> None:
     [
         ("queue", ""), ("queue", "two words"), ("queue", None), ("queue", "q" * 201), ("capability", "a\nb"),
         ("priority", 101), ("priority", -101), ("priority", 1.0), ("priority", True), ("priority", "1"),
-        ("attempts", 0), ("attempts", 1001), ("attempts", None), ("backoff", 5), ("backoff", None),
+        ("attempts", 0), ("attempts", 1001), ("attempts", None), ("snoozes", -1), ("snoozes", 1_000_001),
+        ("snoozes", 1.5), ("snoozes", None), ("snoozes", True), ("backoff", 5), ("backoff", None),
         ("timeout", 0), ("timeout", "-1s"), ("ttl", 0), ("ttl", "soon"),
         ("remove_on_complete", 0), ("remove_on_complete", -1), ("remove_on_fail", "yes"), ("remove_on_fail", 1.5),
         ("resources", {"cpu": 1}), ("tenant", "acme"), ("unique", "key"), ("rate_limit", 5), ("limit", 5),

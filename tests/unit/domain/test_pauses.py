@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from penstock.domain.pauses import Pause, Pauses
+from penstock.domain.flow.pauses import Pause, Pauses
 
 MAIL, SEND = Pause("queue", "mail", 1, "ann"), Pause("type", "send", 2, "bob", "why")
 

@@ -9,8 +9,7 @@ from hypothesis import given, strategies as st
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.errors import DoNotRetry, PayloadError, Retry
-from penstock.domain.options import Backoff, Exponential, Fixed, Policy
-from penstock.domain.retry import (
+from penstock.domain.failure.retry import (
     MESSAGE_CHARS_MAX,
     STACK_CHARS_MAX,
     GiveUp,
@@ -22,6 +21,7 @@ from penstock.domain.retry import (
     decide,
     describe_error,
 )
+from penstock.domain.options import Backoff, Exponential, Fixed, Policy
 from tests.unit.domain.http_shapes import Hostile, HostileError, HttpError
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.domain.flow.routing import Obstacle, missing_resources, why_not
 from penstock.domain.options import NO_RESOURCES, Resources
-from penstock.domain.routing import Obstacle, missing_resources, why_not
-from penstock.store.params import ClaimJobs, Waiting
+from penstock.store.contract import ClaimJobs, Waiting
 
 
 def lane(

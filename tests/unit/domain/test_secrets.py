@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from penstock.domain.secrets import CHARS_MAX, hide_secrets
+from penstock.domain.failure.secrets import CHARS_MAX, hide_secrets
 
 CANARY = "hunter2"
 HOLDING = [

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from penstock.domain.errors import ConfigError
-from penstock.domain.spread import Spread, make_spread, start_moment
+from penstock.domain.schedule.spread import Spread, make_spread, start_moment
 
 HOUR = 3600 * 1_000_000
 DAY = 24 * HOUR

@@ -10,9 +10,9 @@ import pytest
 from penstock.domain.errors import PenstockError
 from penstock.domain.ids import check_id
 from penstock.domain.options import Concurrency, RateLimit, Tenant, Unique, check_by, check_reason, make_options
+from penstock.domain.schedule.timing import make_timing
 from penstock.domain.texts import brief
-from penstock.domain.timing import make_timing
-from penstock.store.open import parse_address
+from penstock.engines import parse_address
 from penstock.worker.settings import make_settings
 
 LONG = "x" * 200_000

@@ -12,8 +12,8 @@ from hypothesis import given, settings, strategies as st
 
 from penstock.domain.clock import MICROSECONDS, from_us, to_us
 from penstock.domain.errors import ConfigError
-from penstock.domain.timing import Timing, make_timing
-from penstock.domain.zones import zone as zone_of, zone_names
+from penstock.domain.schedule.timing import Timing, make_timing
+from penstock.domain.schedule.zones import zone as zone_of, zone_names
 
 NOW = to_us(datetime(2026, 11, 16, tzinfo=UTC))
 TWO_YEARS = 2 * 366 * 86400 * MICROSECONDS

@@ -20,7 +20,7 @@ import pytest
 import sqlalchemy.exc
 
 from penstock.domain.errors import CommitUncertain, PayloadError, StoreBusy, StoreFull, StoreUnavailable
-from penstock.domain.transient import is_transient
+from penstock.domain.failure.transient import is_transient
 from tests.unit.domain.http_shapes import FlatHttpError, HostileError, HttpError
 
 

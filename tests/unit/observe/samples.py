@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import NO_RESOURCES
-from penstock.store.params import Waiting, WorkerInfo
+from penstock.store.contract import Waiting, WorkerInfo
 from tests.contract.clock import START_US
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.options import Options, Resources
+from penstock.engines import open_store
 from penstock.observe import doctor
 from penstock.observe.doctor import (
     check_clock,
@@ -20,8 +21,7 @@ from penstock.observe.doctor import (
     check_workers,
     worst,
 )
-from penstock.store.open import open_store
-from penstock.store.params import Finding, ScheduleRow, Waiting, WorkerInfo
+from penstock.store.contract import Finding, ScheduleRow, Waiting, WorkerInfo
 from tests.contract.clock import START_US, FakeClock
 from tests.contract.world import World
 from tests.unit.observe.samples import lane, worker

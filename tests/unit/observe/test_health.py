@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.domain.pauses import Pause, Pauses
+from penstock.domain.flow.pauses import Pause, Pauses
 from penstock.observe.health import (
     QUEUES_MAX,
     Check,

@@ -18,7 +18,7 @@ import pytest
 
 from penstock import ConfigError, Tenant
 from penstock.observe import logs
-from penstock.observe.formats import Json, Text
+from penstock.observe.formats import JsonFormat, TextFormat
 from penstock.observe.logs import JobLogger, fields
 
 
@@ -52,7 +52,7 @@ def record(message: str = "hello", *args: Any, level: int = logging.INFO, **extr
 
 
 def parsed(made: logging.LogRecord) -> dict[str, Any]:
-    line = Json().format(made)
+    line = JsonFormat().format(made)
     assert "\n" not in line
     return dict(json.loads(line))
 
@@ -174,12 +174,12 @@ def test_json_is_utf_8_whatever_the_system_speaks(monkeypatch: pytest.MonkeyPatc
 
 
 def test_text_has_the_fields_of_records_that_are_no_events() -> None:
-    line = Text().format(record("halfway", job_id="1", attempt=2, note="two\nlines"))
+    line = TextFormat().format(record("halfway", job_id="1", attempt=2, note="two\nlines"))
     assert line.endswith(" info penstock.some halfway job_id=1 attempt=2 note=two\\nlines")
 
 
 def test_text_of_an_event_is_its_message() -> None:
-    line = Text().format(record("1 attempt 2 completed", **fields("job.completed", job_id="1", attempt=2)))
+    line = TextFormat().format(record("1 attempt 2 completed", **fields("job.completed", job_id="1", attempt=2)))
     assert line.endswith(" info penstock.some 1 attempt 2 completed")
 
 
@@ -189,7 +189,7 @@ def test_a_traceback_follows_without_control_characters() -> None:
         raise ValueError("\x1b[31mred")
     except ValueError:
         made.exc_info = sys.exc_info()
-    first, *trace = Text().format(made).split("\n")
+    first, *trace = TextFormat().format(made).split("\n")
     assert first.endswith("hello")
     assert trace[0] == "Traceback (most recent call last):"
     assert trace[-1] == "ValueError: \\x1b[31mred"
@@ -203,7 +203,7 @@ def test_text_that_the_system_cannot_speak_is_escaped(monkeypatch: pytest.Monkey
 
 
 def test_lines_of_several_processes_name_theirs() -> None:
-    assert Text(processes=True).format(record(process=4711)).split(" ")[1] == "[4711]"
+    assert TextFormat(processes=True).format(record(process=4711)).split(" ")[1] == "[4711]"
 
 
 def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:

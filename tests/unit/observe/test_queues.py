@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.domain.pauses import Pause, Pauses
+from penstock.domain.flow.pauses import Pause, Pauses
 from penstock.observe.queues import Flow, flows
-from penstock.store.params import OpenJobs
+from penstock.store.contract import OpenJobs
 
 JOBS = [
     OpenJobs(type="send", queue="mail", pending=3, scheduled=4, retrying=1, running=2, oldest_due_at=70),

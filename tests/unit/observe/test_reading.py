@@ -10,10 +10,9 @@ from typing import Any, cast
 import pytest
 
 from penstock.domain.errors import StoreUnavailable
+from penstock.engines import open_store
 from penstock.observe.reading import Reading
-from penstock.store.contract import Store
-from penstock.store.open import open_store
-from penstock.store.params import DeadFilter, RetryDead
+from penstock.store.contract import DeadFilter, RetryDead, SqlStore
 from tests.contract.clock import FakeClock
 from tests.contract.world import World
 
@@ -31,7 +30,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 class Changed:
     """A store of which one method does something else first."""
 
-    def __init__(self, store: Store, name: str, act: Callable[[], None]) -> None:
+    def __init__(self, store: SqlStore, name: str, act: Callable[[], None]) -> None:
         self._store = store
         self._name = name
         self._act = act
@@ -43,7 +42,7 @@ class Changed:
 
 
 def read(world: World, store: Any = None) -> Any:
-    return Reading(lambda: cast(Store, store or world.store), world.clock).wait(PATIENCE_SECONDS)
+    return Reading(lambda: cast(SqlStore, store or world.store), world.clock).wait(PATIENCE_SECONDS)
 
 
 def test_a_store_at_work(world: World) -> None:
@@ -98,7 +97,7 @@ def test_a_store_that_hangs_is_not_waited_for(world: World) -> None:
         asked.set()
         free.wait(PATIENCE_SECONDS)
 
-    reading = Reading(lambda: cast(Store, Changed(world.store, "list_workers", hang)), world.clock)
+    reading = Reading(lambda: cast(SqlStore, Changed(world.store, "list_workers", hang)), world.clock)
     assert asked.wait(PATIENCE_SECONDS)
     facts = reading.wait(0.0)
     assert (facts.late, facts.ping, facts.workers, reading.ended) == (0.0, 0.0, None, None)
@@ -108,7 +107,7 @@ def test_a_store_that_hangs_is_not_waited_for(world: World) -> None:
 
 
 def test_finding_the_store_is_a_part_of_it(world: World) -> None:
-    def find() -> Store:
+    def find() -> SqlStore:
         raise StoreUnavailable("cannot connect")
 
     assert Reading(find, world.clock).wait(PATIENCE_SECONDS).error == "cannot connect"
@@ -118,6 +117,6 @@ def test_the_durability_is_not_asked_for_again(world: World) -> None:
     def refuse() -> None:
         raise AssertionError("asked for")
 
-    store = cast(Store, Changed(world.store, "info", refuse))
+    store = cast(SqlStore, Changed(world.store, "info", refuse))
     facts = Reading(lambda: store, world.clock, durability="on disk").wait(PATIENCE_SECONDS)
     assert (facts.error, facts.durability) == (None, "on disk")

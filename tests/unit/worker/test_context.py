@@ -12,19 +12,18 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from penstock.client import JobCall
+from penstock.client.client import JobCall
 from penstock.domain.clock import from_us
+from penstock.domain.current_call import running
 from penstock.domain.errors import PayloadError, PayloadTooLarge, UsageError
 from penstock.domain.job import Progress
 from penstock.domain.options import Options, Policy, Tenant
 from penstock.domain.registry import Declaration
-from penstock.domain.running import running
 from penstock.domain.signature import signature_of
-from penstock.store.contract import Store
-from penstock.store.params import Claim, JobSpec
+from penstock.store.contract import Claim, JobSpec, SqlStore
 from penstock.store.refused import RefusedStore
-from penstock.worker.context import Context, current
-from penstock.worker.run import Plan, Run
+from penstock.worker.running.context import Context, current
+from penstock.worker.running.run import Run, TypePlan
 from tests.contract.clock import START_US
 
 
@@ -38,7 +37,7 @@ def make_run(attempt: int = 1, tags: tuple[str, ...] | None = ("red",), policy: 
     )  # fmt: skip
     signature = signature_of(handler, skip_first=False)
     declaration = Declaration("mail", handler, signature, Options(), wants_context=False, is_async=False)
-    plan = Plan(declaration, "mail", cast(Store, RefusedStore("none")))
+    plan = TypePlan(declaration, "mail", cast(SqlStore, RefusedStore("none")))
     return Run(claim, plan, policy, None, started=100.0, started_us=START_US)
 
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from penstock.worker.exits import describe_exit
+from penstock.worker.processes.exits import describe_exit
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.domain.failure.retry import GiveUp, PutOff, RetryAt
 from penstock.domain.job import ErrorInfo
 from penstock.domain.options import Resources, Tenant, Unique
-from penstock.store.params import Claim, JobSpec
-from penstock.worker.frames import (
+from penstock.store.contract import Claim, JobSpec
+from penstock.worker.processes.frames import (
     Answer,
     Done,
-    FollowUp,
+    FollowUpCall,
     Frames,
     FromChild,
     Leave,
@@ -75,8 +76,18 @@ FROM_CHILD: list[FromChild] = [
     Ready(),
     Ready("no module"),
     Said(2**62, '{"percent": 1}'),
-    Answer([Done("x" * 2**20, '{"percent": 100}', [FollowUp("{}", SPEC, None), FollowUp("{}", SPEC, CLAIM.id)])]),
-    Answer([Raised(ERROR, 1.5, None, None), Raised(ERROR, 0.0, "enough", "{}"), Done(None, None, [])], leaving=True),
+    Answer(
+        [Done("x" * 2**20, '{"percent": 100}', [FollowUpCall("{}", SPEC, None), FollowUpCall("{}", SPEC, CLAIM.id)])]
+    ),
+    Answer(
+        [
+            Raised(ERROR, RetryAt(1.5), None),
+            Raised(ERROR, GiveUp("enough"), "{}"),
+            Raised(ERROR, PutOff(60.0, "closed"), None),
+            Done(None, None, []),
+        ],
+        leaving=True,
+    ),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.domain.errors import ConfigError
-from penstock.worker.health_address import OFF, check_health, joined, of_process, split
+from penstock.worker.liveness.health_address import OFF, check_health, joined, of_process, split
 
 
 @pytest.mark.parametrize(

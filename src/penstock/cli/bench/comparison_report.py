@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
-from penstock.cli.bench.comparison import ROUNDS_MIN, Comparison, Line
-from penstock.cli.output import clean, console, print_json
+from penstock.bench.comparison import ROUNDS_MIN, ComparedFigure, Comparison
+from penstock.cli.output.tables import clean, console, print_json
 
 STYLES = {"faster": "green", "slower": "red"}
 MARKS = {"faster": "faster", "slower": "slower", "same": "", "unknown": "?"}
@@ -80,7 +80,7 @@ def _document(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _figure(line: Line) -> dict[str, Any]:
+def _figure(line: ComparedFigure) -> dict[str, Any]:
     return {
         "before": line.before,
         "after": line.after,

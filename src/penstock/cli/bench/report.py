@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
-from penstock.cli.bench.figures import ROWS
-from penstock.cli.output import console, print_json
+from penstock.bench.figures import ROWS
+from penstock.cli.output.tables import console, print_json
 
 
 def print_report(document: dict[str, Any], as_json: bool) -> None:

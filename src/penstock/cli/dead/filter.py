@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import FAILED, WRONG_USE, fail
-from penstock.cli.say import say
+from penstock.cli.input.filters import FilterFlags
+from penstock.cli.input.moments import parse_moment
+from penstock.cli.output.say import say
+from penstock.cli.running.guard import fail
+from penstock.domain.clock import to_us
 from penstock.domain.errors import UsageError
+from penstock.domain.ids import check_id
+from penstock.program.codes import FAILED, WRONG_USE
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from penstock.store.contract import Store
-    from penstock.store.params import DeadFilter
+    from penstock.store.contract import DeadFilter, Store
 
 PAGE = 500
 
@@ -25,30 +27,27 @@ Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="These 
 All = Annotated[bool, typer.Option("--all", help="All dead letters, without a filter.")]
 
 
-def make_filter(
-    type: str | None,
-    queue: str | None,
-    tenant: str | None,
-    tag: str | None,
-    error: str | None,
-    before: str | None,
-    retried: bool = False,
-) -> DeadFilter:
-    from penstock.cli.moments import parse_moment
-    from penstock.cli.tenants import tenant_filter
-    from penstock.domain.clock import to_us
-    from penstock.store.params import DeadFilter
+@dataclass(frozen=True, kw_only=True)
+class DeadFlags(FilterFlags):
+    """And by how they ended."""
 
-    before_us = None if before is None else to_us(parse_moment(before, "--before"), "--before")
-    return DeadFilter(
-        type=type, queue=queue, **tenant_filter(tenant), tag=tag, error=error, before_us=before_us, retried=retried
-    )
+    error: Annotated[
+        str | None, typer.Option("--error", metavar="TEXT", help="Only those whose error contains this.")
+    ] = None
+    before: Annotated[
+        str | None,
+        typer.Option("--before", metavar="TIME", help="Only those that ended before, such as 2030-01-31T12:00:00Z."),
+    ] = None
+
+    def filter(self, retried: bool) -> DeadFilter:
+        from penstock.store.contract import DeadFilter
+
+        before = None if self.before is None else to_us(parse_moment(self.before, "--before"), "--before")
+        return DeadFilter(**self.matching(), error=self.error, before_us=before, retried=retried)
 
 
 def check_choice(ids: Sequence[str], filter: DeadFilter, everything: bool, act: str) -> list[str]:
     """Ids, or a filter, or --all: never two of them, and never all by accident."""
-    from penstock.domain.ids import check_id
-
     filtered = any((filter.type, filter.queue, filter.tenant, filter.tag, filter.error, filter.before_us))
     given = [bool(ids), filtered, everything]
     if sum(given) > 1:
@@ -62,8 +61,7 @@ def freeze(store: Store, filter: DeadFilter) -> tuple[DeadFilter, int]:
     """The filter narrowed to what is dead now, and how many that is: what dies later was not agreed to."""
     import msgspec
 
-    from penstock.domain.clock import to_us
-    from penstock.store.params import ListDead
+    from penstock.store.contract import ListDead
 
     page = store.list_dead(ListDead(filter=filter, limit=1)).wait()
     if page.jobs and page.jobs[0].finished_at is not None:
@@ -80,16 +78,3 @@ def confirm(question: str, yes: bool) -> None:
     if not typer.confirm(question, err=True):
         say("nothing was changed", err=True)
         raise typer.Exit(FAILED)
-
-
-@contextmanager
-def progress_bar(label: str, total: int | None) -> Iterator[Progress]:
-    """A bar on the terminal, of which nobody knows the end if there is no total; stdout stays clean for the answer."""
-    from rich.progress import Progress
-
-    from penstock.cli.output import console
-
-    out = console(stderr=True)
-    with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
-        bar.add_task(label, total=total)
-        yield bar

@@ -6,33 +6,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import (
-    AsJson,
-    BeforeFilter,
-    ErrorFilter,
-    QueueFilter,
-    StoreUrl,
-    TagFilter,
-    TenantFilter,
-    TypeFilter,
-)
+from penstock.cli.dead.filter import DeadFlags
+from penstock.cli.input.flag_sets import with_flags
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.tables import age, plural, print_json, show, state_text, table, text
+from penstock.cli.running.guard import guarded
 
 if TYPE_CHECKING:
-    from penstock.store.params import DeadPage
+    from penstock.store.contract import DeadPage
 
 PAGE_SIZE = 20
 
 
 @guarded
+@with_flags
 def list_dead(
+    *,
     page: Annotated[int, typer.Option("--page", min=1, max=1_000_000, metavar="N", help="Which page of 20.")] = 1,
-    type: TypeFilter = None,
-    queue: QueueFilter = None,
-    tenant: TenantFilter = None,
-    tag: TagFilter = None,
-    error: ErrorFilter = None,
-    before: BeforeFilter = None,
+    which: DeadFlags,
     retried: Annotated[bool, typer.Option("--retried", help="Also those that were retried before.")] = False,
     as_json: AsJson = False,
     store: StoreUrl = None,
@@ -45,12 +37,9 @@ def list_dead(
     penstock dead list --tenant acme --tag import
     penstock dead list --before 2030-01-31T12:00:00Z --json
     """
-    from penstock.cli.dead.filter import make_filter
-    from penstock.cli.output import print_json
-    from penstock.cli.storage import existing_store
-    from penstock.store.params import ListDead
+    from penstock.store.contract import ListDead
 
-    filter = make_filter(type, queue, tenant, tag, error, before, retried)
+    filter = which.filter(retried)
     with existing_store(store) as opened:
         found = opened.list_dead(ListDead(filter=filter, limit=PAGE_SIZE, offset=(page - 1) * PAGE_SIZE)).wait()
         address = opened.info.address
@@ -62,8 +51,6 @@ def list_dead(
 
 
 def _show(found: DeadPage, page: int, pages: int, address: str) -> None:
-    from penstock.cli.output import age, plural, show, state_text, table, text
-
     made = table("id", "type", "state", "queue", "tries", "ended", "error")
     for job in found.jobs:
         what = f"{job.error.type}: {job.error.message}" if job.error else job.reason or ""

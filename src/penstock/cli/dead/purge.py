@@ -7,35 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.dead.filter import PAGE, All, Ids
-from penstock.cli.guard import guarded
-from penstock.cli.options import (
-    AsJson,
-    BeforeFilter,
-    ErrorFilter,
-    QueueFilter,
-    StoreUrl,
-    TagFilter,
-    TenantFilter,
-    TypeFilter,
-    Yes,
-)
-from penstock.cli.say import say
+from penstock.cli.dead.filter import PAGE, All, DeadFlags, Ids, check_choice, confirm, freeze
+from penstock.cli.input.flag_sets import with_flags
+from penstock.cli.input.options import AsJson, StoreUrl, Yes
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.bars import progress_bar
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import plural, print_json
+from penstock.cli.running.guard import guarded
 
 if TYPE_CHECKING:
-    from penstock.store.contract import Store
-    from penstock.store.params import DeadFilter
+    from penstock.store.contract import DeadFilter, Store
 
 
 @guarded
+@with_flags
 def purge_dead(
     ids: Ids = None,
-    type: TypeFilter = None,
-    queue: QueueFilter = None,
-    tenant: TenantFilter = None,
-    tag: TagFilter = None,
-    error: ErrorFilter = None,
-    before: BeforeFilter = None,
+    *,
+    which: DeadFlags,
     everything: All = False,
     retried: Annotated[bool, typer.Option("--retried", help="Also those that were retried before.")] = False,
     yes: Yes = False,
@@ -49,11 +39,7 @@ def purge_dead(
     penstock dead purge --type charge_card --yes
     penstock dead purge 0198c0de-0000-7000-8000-000000000000
     """
-    from penstock.cli.dead.filter import check_choice, confirm, freeze, make_filter
-    from penstock.cli.output import plural, print_json
-    from penstock.cli.storage import existing_store
-
-    filter = make_filter(type, queue, tenant, tag, error, before, retried)
+    filter = which.filter(retried)
     named = check_choice(ids or [], filter, everything, "purge")
     with existing_store(store) as opened:
         frozen, total = (filter, len(named)) if named else freeze(opened, filter)
@@ -68,13 +54,12 @@ def purge_dead(
 
 def _purge(store: Store, pages: Iterator[tuple[DeadFilter, int]], total: int) -> int:
     """Remove page by page, so that workers are never kept waiting for long."""
-    from penstock.cli.dead.filter import progress_bar
-    from penstock.store.params import PurgeDead
+    from penstock.store.contract import PurgeDead
 
     removed = 0
     with progress_bar("removing", total) as bar:
         for filter, limit in pages:
-            gone = store.purge_dead(PurgeDead(filter=filter, limit=limit)).wait()
+            gone = store.purge_dead(PurgeDead(filter=filter, limit=limit)).wait().jobs
             removed += gone
             bar.update(bar.task_ids[0], completed=removed)
             if gone == 0:
@@ -83,7 +68,7 @@ def _purge(store: Store, pages: Iterator[tuple[DeadFilter, int]], total: int) ->
 
 
 def _id_pages(ids: list[str]) -> Iterator[tuple[DeadFilter, int]]:
-    from penstock.store.params import DeadFilter
+    from penstock.store.contract import DeadFilter
 
     for start in range(0, len(ids), PAGE):
         page = tuple(ids[start : start + PAGE])

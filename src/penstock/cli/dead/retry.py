@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from penstock.cli.dead.filter import PAGE, All, Ids
-from penstock.cli.guard import guarded
-from penstock.cli.options import (
-    AsJson,
-    BeforeFilter,
-    ErrorFilter,
-    Force,
-    QueueFilter,
-    StoreUrl,
-    TagFilter,
-    TenantFilter,
-    TypeFilter,
-    Yes,
-)
-from penstock.cli.say import say
+from penstock.cli.dead.filter import PAGE, All, DeadFlags, Ids, check_choice, confirm, freeze
+from penstock.cli.input.flag_sets import with_flags
+from penstock.cli.input.options import AsJson, Force, StoreUrl, Yes
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.bars import progress_bar
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import plural, print_json, show, table
+from penstock.cli.running.guard import guarded
 
 if TYPE_CHECKING:
-    from penstock.domain.job import Job, State
-    from penstock.store.contract import Store
-    from penstock.store.params import DeadFilter
+    from penstock.store.contract import DeadFilter, Store
 
 Pairs = list[tuple[str, str]]
 LOOKED_AT_MAX = 100
 
 
 @guarded
+@with_flags
 def retry_dead(
     ids: Ids = None,
-    type: TypeFilter = None,
-    queue: QueueFilter = None,
-    tenant: TenantFilter = None,
-    tag: TagFilter = None,
-    error: ErrorFilter = None,
-    before: BeforeFilter = None,
+    *,
+    which: DeadFlags,
     everything: All = False,
     force: Force = False,
     yes: Yes = False,
@@ -52,11 +41,7 @@ def retry_dead(
     penstock dead retry --type charge_card --error Timeout
     penstock dead retry --all --yes
     """
-    from penstock.cli.dead.filter import check_choice, confirm, freeze, make_filter
-    from penstock.cli.output import plural
-    from penstock.cli.storage import existing_store
-
-    filter = make_filter(type, queue, tenant, tag, error, before, retried=force)
+    filter = which.filter(retried=force)
     named = check_choice(ids or [], filter, everything, "retry")
     with existing_store(store) as opened:
         frozen, total = (filter, len(named)) if named else freeze(opened, filter)
@@ -69,30 +54,23 @@ def retry_dead(
 
 def retry_ids(store: Store, ids: list[str], force: bool) -> Pairs:
     """Retry these, a page in each transaction; a page with one that cannot be retried changes nothing."""
-    from penstock.store.params import DeadFilter, RetryDead
+    from penstock.store.contract import DeadFilter
 
     pairs: Pairs = []
     for start in range(0, len(ids), PAGE):
         page = tuple(ids[start : start + PAGE])
         with _telling(pairs):
-            pairs += store.retry_dead(
-                RetryDead(filter=DeadFilter(ids=page), new_ids=_new_ids(len(page)), force=force)
-            ).wait()
+            pairs += _retry_page(store, DeadFilter(ids=page), len(page), force)
     return pairs
 
 
 def _retry_matching(store: Store, filter: DeadFilter, total: int) -> Pairs:
     """Retry what matches, in pages. What was retried leaves the filter, so that the next page is new."""
-    from penstock.cli.dead.filter import progress_bar
-    from penstock.store.params import RetryDead
-
     pairs: Pairs = []
     with progress_bar("retrying", total) as bar:
         while len(pairs) < total:
             with _telling(pairs):
-                page = store.retry_dead(
-                    RetryDead(filter=filter, new_ids=_new_ids(min(PAGE, total - len(pairs))))
-                ).wait()
+                page = _retry_page(store, filter, min(PAGE, total - len(pairs)))
             if not page:
                 break
             pairs += page
@@ -100,9 +78,18 @@ def _retry_matching(store: Store, filter: DeadFilter, total: int) -> Pairs:
     return pairs
 
 
+def _retry_page(store: Store, filter: DeadFilter, count: int, force: bool = False) -> Sequence[tuple[str, str]]:
+    from penstock.store.contract import RetryDead
+    from penstock.system.clock import SystemClock
+    from penstock.system.ids import IdSource
+
+    new_ids = IdSource(SystemClock()).next_ids(count)
+    return store.retry_dead(RetryDead(filter=filter, new_ids=new_ids, force=force)).wait().pairs
+
+
 def _all_ids(store: Store, filter: DeadFilter) -> Iterator[str]:
     """The ids of all that match: forced retries stay in the filter, so pages of it would never end."""
-    from penstock.store.params import ListDead
+    from penstock.store.contract import ListDead
 
     offset = 0
     while page := store.list_dead(ListDead(filter=filter, limit=PAGE, offset=offset)).wait().jobs:
@@ -110,29 +97,18 @@ def _all_ids(store: Store, filter: DeadFilter) -> Iterator[str]:
         offset += len(page)
 
 
-def _new_ids(count: int) -> list[str]:
-    from penstock.domain.clock import SystemClock
-    from penstock.domain.ids import IdSource
-
-    source = IdSource(SystemClock())
-    return [source.next_id() for _ in range(count)]
-
-
-class _telling:  # noqa: N801 — reads as a verb: with _telling(pairs)
+@contextmanager
+def _telling(pairs: Pairs) -> Iterator[None]:
     """An error in the middle of many says what was done before it."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        self._pairs = pairs
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None and self._pairs:
-            say(f"{len(self._pairs)} dead letters were retried before this failed", err=True)
+    try:
+        yield
+    except BaseException:
+        if pairs:
+            say(f"{len(pairs)} dead letters were retried before this failed", err=True)
+        raise
 
 
 def print_retried(store: Store, pairs: Pairs, as_json: bool) -> None:
-    from penstock.cli.output import plural, print_json, show, table
     from penstock.domain.job import State
 
     for workflow in _failed_workflows(store, pairs):
@@ -147,7 +123,9 @@ def print_retried(store: Store, pairs: Pairs, as_json: bool) -> None:
         many = f"{plural(len(dead), 'new job')} of the first {len(jobs)}" if len(jobs) > 1 else "the new job"
         say(f"note: {many} ended dead at once: {dead[0].reason}", err=True)
     if as_json:
-        retried = [{"id": old, "new_id": new, "state": _state(jobs.get(new))} for old, new in pairs]
+        # Of those that were not looked at, and those that have run and are not kept, nothing is known.
+        states = {new: job.state for new, job in jobs.items() if job is not None}
+        retried = [{"id": old, "new_id": new, "state": states.get(new)} for old, new in pairs]
         print_json({"retried": retried, "count": len(pairs)})
         return
     if pairs:
@@ -156,11 +134,6 @@ def print_retried(store: Store, pairs: Pairs, as_json: bool) -> None:
             made.add_row(old, new)
         show(made)
     show(f"{plural(len(pairs), 'dead letter')} retried")
-
-
-def _state(job: Job | None) -> State | None:
-    """Of those that were not looked at, and those that have run and are not kept, nothing is known."""
-    return None if job is None else job.state
 
 
 def _failed_workflows(store: Store, pairs: Pairs) -> list[str]:

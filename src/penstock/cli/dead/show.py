@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, JobId, StoreUrl
+from penstock.cli.input.options import AsJson, JobId, StoreUrl
+from penstock.cli.input.storage import existing_store, read_job
+from penstock.cli.jobs.show import print_job
+from penstock.cli.running.guard import guarded
 from penstock.domain.errors import UnknownJob
 
 
@@ -14,8 +16,6 @@ def show_dead(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) ->
     \b
     penstock dead show 0198c0de-0000-7000-8000-000000000000
     """
-    from penstock.cli.jobs.show import print_job
-    from penstock.cli.storage import existing_store, read_job
     from penstock.domain.job import DEAD_LETTERS
 
     with existing_store(store) as opened:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.interrupt import INTERRUPTED
-from penstock.cli.say import say
+from penstock.cli.output.say import say
+from penstock.cli.running.guard import guarded
+from penstock.program.codes import INTERRUPTED
 
 
 @guarded
@@ -45,12 +45,10 @@ def demo(
         from penstock.cli.demo.tour import Tour
 
         tour = Tour(chosen(scene))
-        try:
+        with tour.app:
             finished = asyncio.run(tour.run())
             if finished:
                 print_summary(tour, kept=keep)
-        finally:
-            tour.app.close()
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.cli.output import clean, one_line
+from penstock.cli.output.tables import clean, one_line
 from penstock.domain.job import Job, State
 
 

@@ -50,7 +50,7 @@ def main() -> None:
 
     logging.disable(logging.CRITICAL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
+    with app:
         asyncio.run(
             app.run_worker(
                 worker_id=sys.argv[1],
@@ -63,8 +63,6 @@ def main() -> None:
                 shutdown_timeout=0,
             )
         )
-    finally:
-        app.close()
 
 
 def _end_with_parent() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.cli.demo import shop
 from penstock.cli.demo.events import about, word
-from penstock.client import JobCall
+from penstock.client.client import JobCall
 from penstock.domain.errors import ConfigError
 from penstock.domain.job import Job, State
 from penstock.domain.options import Unique

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.cli.demo.events import Events, about, word
-from penstock.cli.output import console, show, state_text, table, text
-from penstock.cli.say import say
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import console, show, state_text, table, text
 from penstock.domain.job import FINAL, Job
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def screen(began: float) -> Iterator[Screen]:
     """For the length of a scene. On a terminal its last picture stays."""
     out = console()
     if not out.is_terminal:
-        yield Lines(began)
+        yield PlainLines(began)
         return
     from rich.live import Live
 
@@ -45,7 +45,7 @@ def announce(place: str, title: str, says: str) -> None:
     show("", Text.assemble(f"{place}  ", (f"{title}: ", "bold"), says))
 
 
-class Lines:
+class PlainLines:
     """One line per event, with the seconds since the start of the tour."""
 
     def __init__(self, began: float) -> None:

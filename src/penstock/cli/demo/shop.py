@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from penstock.app import App
 from penstock.domain.errors import DoNotRetry
 from penstock.domain.options import Fixed
-from penstock.worker.batches import Failed
-from penstock.worker.context import Context
+from penstock.worker.running.batches import Failed
+from penstock.worker.running.context import Context
 
 STORE_VARIABLE = "PENSTOCK_STORE"
 HEARTBEAT_SECONDS = 0.5

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.cli.counts import by_state
-from penstock.cli.output import show, state_text, table, text
-from penstock.cli.say import say
-from penstock.store.params import ListDead
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import show, state_text, table, text
+from penstock.store.contract import ListDead
 
 if TYPE_CHECKING:
     from penstock.cli.demo.tour import Burst, Tour

@@ -12,9 +12,9 @@ from penstock.cli.demo.packer import WORKERS, Packers
 from penstock.cli.demo.scenes import Scene
 from penstock.cli.demo.screen import Screen, announce, screen
 from penstock.cli.demo.shop import HEARTBEAT_SECONDS, app, noop
-from penstock.cli.say import say
+from penstock.cli.output.say import say
 from penstock.domain.job import FINAL, Job, State
-from penstock.store.params import ListJobs
+from penstock.store.contract import ListJobs
 
 LOOK_SECONDS = 0.1
 SCENE_SECONDS_MAX = 15.0

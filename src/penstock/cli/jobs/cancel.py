@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from penstock.cli.guard import fail, guarded
-from penstock.cli.options import AsJson, JobId, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.options import AsJson, JobId, StoreUrl
+from penstock.cli.input.storage import existing_store, read_job
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import print_json
+from penstock.cli.running.guard import fail, guarded
 
 RUNNING = (
     "it has begun, so it is asked to stop: an async handler is cancelled where it awaits; one in a process is killed; "
@@ -22,10 +24,8 @@ def cancel_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -
     \b
     penstock jobs cancel 0198c0de-0000-7000-8000-000000000000
     """
-    from penstock.cli.output import print_json
-    from penstock.cli.storage import existing_store, read_job
     from penstock.domain.job import FINAL, State
-    from penstock.store.params import CancelJob
+    from penstock.store.contract import CancelJob
 
     with existing_store(store) as opened:
         job = read_job(opened, job_id)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.cli.output.tables import show, state_text
+from penstock.cli.workflows.tree import document, tree_of
+
 if TYPE_CHECKING:
     from rich.tree import Tree
 
@@ -28,8 +31,6 @@ class Family:
     more_made: bool = False
 
     def document(self) -> dict[str, Any]:
-        from penstock.cli.workflows.tree import document
-
         return {
             "workflow": None if self.workflow is None else document(self.workflow),
             "children": [{"id": one.job.id, "type": one.job.type, "state": one.job.state} for one in self.children],
@@ -39,9 +40,6 @@ class Family:
         }
 
     def show(self) -> None:
-        from penstock.cli.output import show
-        from penstock.cli.workflows.tree import tree_of
-
         if self.workflow is not None:
             show("\nworkflow", tree_of(self.workflow))
         if self.children or self.made:
@@ -50,9 +48,6 @@ class Family:
     def _tree(self) -> Tree:
         from rich.text import Text
         from rich.tree import Tree
-
-        from penstock.cli.output import state_text
-        from penstock.cli.workflows.tree import tree_of
 
         head = Text.assemble(self.job.type, " ", state_text(self.job.state), f"  {self.job.id}")
         branch = Tree(head, guide_style="dim")
@@ -78,7 +73,7 @@ def read_family(store: Store, job: Job) -> Family:
 
 
 def _add_children(store: Store, family: Family, depth: int) -> None:
-    from penstock.store.params import ListJobs, ListWorkflows
+    from penstock.store.contract import ListJobs, ListWorkflows
 
     if depth == 0:
         return

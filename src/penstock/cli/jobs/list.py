@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.complete import states
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, QueueFilter, StoreUrl, TagFilter, TenantFilter, TypeFilter
+from penstock.cli.input.complete import states
+from penstock.cli.input.filters import FilterFlags
+from penstock.cli.input.flag_sets import with_flags
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.tables import age, plural, print_json, show, state_text, table, text
+from penstock.cli.running.guard import guarded
 from penstock.domain.errors import ConfigError
+from penstock.domain.ids import check_id
 
 if TYPE_CHECKING:
     from penstock.domain.job import Job, Progress, State
-    from penstock.store.params import ListJobs
+    from penstock.store.contract import ListJobs
 
 LIMIT_MAX = 10_000
 
@@ -25,7 +30,9 @@ class Sort(StrEnum):
 
 
 @guarded
+@with_flags
 def list_jobs(
+    *,
     state: Annotated[
         str | None,
         typer.Option(
@@ -35,10 +42,7 @@ def list_jobs(
             autocompletion=states,
         ),
     ] = None,
-    type: TypeFilter = None,
-    queue: QueueFilter = None,
-    tenant: TenantFilter = None,
-    tag: TagFilter = None,
+    which: FilterFlags,
     parent: Annotated[
         str | None,
         typer.Option("--parent", metavar="ID", help="Only jobs of this job or workflow."),
@@ -67,11 +71,7 @@ def list_jobs(
     penstock jobs list --key store:5 --state blocked
     penstock jobs list --sort finished --state dead,completed
     """
-    from penstock.cli.output import print_json
-    from penstock.cli.storage import existing_store
-    from penstock.cli.tenants import tenant_filter
-    from penstock.domain.ids import check_id
-    from penstock.store.params import ListJobs
+    from penstock.store.contract import ListJobs
 
     if key == "":
         raise ConfigError("--key is empty: no job has such a key; give one as jobs show prints it, such as store:5")
@@ -79,10 +79,7 @@ def list_jobs(
         states=_states(state, sort),
         key=key,
         sort=sort.value,
-        type=type,
-        queue=queue,
-        **tenant_filter(tenant),
-        tag=tag,
+        **which.matching(),
         parent=None if parent is None else check_id(parent),
         before=None if before is None else check_id(before),
         limit=limit + 1,
@@ -112,7 +109,7 @@ def _states(words: str | None, sort: Sort) -> frozenset[State] | None:
 
 def _told(wanted: ListJobs) -> str:
     """How far was looked, where that is not all."""
-    from penstock.store.params.operating import LOOKED_AT_MAX
+    from penstock.store.contract import LOOKED_AT_MAX
 
     if wanted.key is not None:
         return f"of the {LOOKED_AT_MAX:,} newest with this key" if wanted.narrowed or wanted.states is not None else ""
@@ -120,8 +117,6 @@ def _told(wanted: ListJobs) -> str:
 
 
 def _show(page: list[Job], more: bool, address: str, told: str) -> None:
-    from penstock.cli.output import age, plural, show, state_text, table, text
-
     made = table("id", "type", "state", "queue", "try", "created", "note")
     for job in page:
         made.add_row(
@@ -136,7 +131,6 @@ def _show(page: list[Job], more: bool, address: str, told: str) -> None:
 
 def note(job: Job) -> str:
     """The one thing that a person would want to know next."""
-    from penstock.cli.output import age
     from penstock.domain.job import FINAL, State
 
     if job.progress is not None and job.state not in FINAL:

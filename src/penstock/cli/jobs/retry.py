@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.cli.guard import fail, guarded
-from penstock.cli.options import AsJson, Force, JobId, StoreUrl
+from penstock.cli.dead.retry import print_retried, retry_ids
+from penstock.cli.input.options import AsJson, Force, JobId, StoreUrl
+from penstock.cli.input.storage import existing_store, read_job
+from penstock.cli.running.guard import fail, guarded
 
 
 @guarded
@@ -13,8 +15,6 @@ def retry_job(job_id: JobId, force: Force = False, as_json: AsJson = False, stor
     \b
     penstock jobs retry 0198c0de-0000-7000-8000-000000000000
     """
-    from penstock.cli.dead.retry import print_retried, retry_ids
-    from penstock.cli.storage import existing_store, read_job
     from penstock.domain.job import DEAD_LETTERS
 
     with existing_store(store) as opened:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, JobId, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.options import AsJson, JobId, StoreUrl
+from penstock.cli.input.storage import existing_store, read_job
+from penstock.cli.jobs.family import read_family
+from penstock.cli.jobs.list import said
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import clean, field, moment, one_line, print_json, show, table, text
+from penstock.cli.queues.list import pause_document
+from penstock.cli.running.guard import guarded
 
 if TYPE_CHECKING:
+    from penstock.domain.flow.pauses import Pause
     from penstock.domain.job import Job, Transition
-    from penstock.domain.pauses import Pause
     from penstock.store.contract import Store
 
 # These are long and come after the rest, each under its own heading.
@@ -25,18 +30,12 @@ def show_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) -> 
     \b
     penstock jobs show 0198c0de-0000-7000-8000-000000000000 --store sqlite:///jobs.db
     """
-    from penstock.cli.storage import existing_store, read_job
-
     with existing_store(store) as opened:
         print_job(opened, read_job(opened, job_id), as_json)
 
 
 def print_job(store: Store, job: Job, as_json: bool) -> None:
     import msgspec
-
-    from penstock.cli.jobs.family import read_family
-    from penstock.cli.output import print_json
-    from penstock.cli.queues.list import pause_document
 
     history = store.read_history(job.id).wait()
     pauses = _holding(store, job)
@@ -53,15 +52,14 @@ def print_job(store: Store, job: Job, as_json: bool) -> None:
 
 def _holding(store: Store, job: Job) -> tuple[Pause, ...]:
     """The pauses that keep a waiting job from running."""
+    from penstock.domain.flow.pauses import Pauses
     from penstock.domain.job import State
-    from penstock.domain.pauses import Pauses
 
     waits = job.state in (State.PENDING, State.SCHEDULED, State.BLOCKED)
     return Pauses(store.list_pauses().wait()).holding(job) if waits else ()
 
 
 def _print_fields(job: Job, pauses: tuple[Pause, ...], store: Store) -> None:
-    from penstock.cli.output import clean, one_line
     from penstock.observe.words import paused_for
 
     names = [name for name in job.__struct_fields__ if name not in LONG]
@@ -76,35 +74,22 @@ def _print_fields(job: Job, pauses: tuple[Pause, ...], store: Store) -> None:
 
 
 def _field(value: Any) -> str:
-    from datetime import datetime
-
     import msgspec
 
-    from penstock.cli.jobs.list import said
-    from penstock.cli.output import age, moment, one_line
     from penstock.domain.job import Progress
     from penstock.domain.options import Tenant
 
     match value:
-        case None:
-            return "-"
-        case bool():
-            return "yes" if value else "no"
-        case datetime():
-            return f"{moment(value)} ({age(value)})"
         case Tenant():
             return value.org if value.workspace is None else f"{value.org}/{value.workspace}"
         case Progress():
             more = msgspec.json.encode(value.data).decode() if value.data else ""
             return one_line(" ".join(dict.fromkeys([said(value), more])))
-        case tuple():
-            return ", ".join(value) or "-"
         case _:
-            return str(value)
+            return field(value)
 
 
 def _print_long(job: Job) -> None:
-    from penstock.cli.output import clean
     from penstock.domain.job import State
 
     say(f"\npayload\n{clean(_json(job.payload))}")
@@ -126,8 +111,6 @@ def _json(value: Any) -> str:
 
 
 def _print_history(history: list[Transition]) -> None:
-    from penstock.cli.output import moment, show, table, text
-
     if not history:
         return
     made = table("at", "event", "try", "worker", "reason")

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.guard import FAILED, fail, guarded
-from penstock.cli.options import AsJson, JobId, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.options import AsJson, JobId, StoreUrl
+from penstock.cli.input.storage import existing_store, read_job
+from penstock.cli.jobs.list import said
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import clean, console, one_line, print_json
+from penstock.cli.running.guard import fail, guarded
+from penstock.program.codes import FAILED
 
 if TYPE_CHECKING:
     from penstock.domain.job import Job
@@ -31,8 +35,6 @@ def watch_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) ->
     \b
     penstock jobs watch 0198c0de-0000-7000-8000-000000000000
     """
-    from penstock.cli.output import print_json
-    from penstock.cli.storage import existing_store, read_job
     from penstock.domain.job import State
 
     with existing_store(store) as opened:
@@ -46,8 +48,6 @@ def watch_job(job_id: JobId, as_json: AsJson = False, store: StoreUrl = None) ->
 
 
 def _follow(store: Store, job: Job, quiet: bool) -> Job:
-    from penstock.cli.output import console
-
     out = console()
     if out.is_terminal and not quiet:
         return _follow_with_bar(store, job)
@@ -62,8 +62,6 @@ def _follow(store: Store, job: Job, quiet: bool) -> Job:
 
 def _follow_with_bar(store: Store, job: Job) -> Job:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from penstock.cli.output import console
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(),
                TextColumn("{task.fields[said]}", markup=False), TimeElapsedColumn())  # fmt: skip
@@ -98,23 +96,17 @@ def _looks(store: Store, job: Job) -> Iterator[Job]:
 
 
 def _state(job: Job) -> str:
-    from penstock.cli.output import one_line
-
     tries = f" (attempt {job.attempt} of {job.max_attempts})" if job.attempt else ""
     return f"{one_line(job.type, TYPE_CHARS_MAX)} {job.state}{tries}"
 
 
 def _said(job: Job, chars_max: int | None = None) -> str:
-    from penstock.cli.jobs.list import said
-    from penstock.cli.output import clean, one_line
-
     return clean(one_line(said(job.progress), chars_max)) if job.progress else ""
 
 
 def _say_end(job: Job) -> None:
     import msgspec
 
-    from penstock.cli.output import clean, one_line
     from penstock.domain.job import State
 
     if job.state is State.COMPLETED:

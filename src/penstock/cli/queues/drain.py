@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import fail, guarded
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.queues.list import ByType
+from penstock.cli.input.moments import parse_patience
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.bars import progress_bar
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import plural, print_json
+from penstock.cli.queues.list import ByType, kind_of
 from penstock.cli.queues.pause import Names
-from penstock.cli.say import say
+from penstock.cli.running.guard import fail, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from penstock.domain.pauses import PauseKind
+    from penstock.domain.flow.pauses import PauseKind
     from penstock.observe.queues import Flow
     from penstock.store.contract import Store
 
@@ -46,12 +50,8 @@ def drain_queues(
     penstock queues drain mail
     penstock queues drain mail bulk --timeout 10m
     """
-    from penstock.cli.moments import parse_patience
-    from penstock.cli.output import print_json
-    from penstock.cli.queues.list import kind_of
-    from penstock.cli.storage import existing_store
+    from penstock.domain.flow.known_names import refuse_unknown_names
     from penstock.observe.queues import seen_names
-    from penstock.store.flow import refuse_unknown_names
 
     patience = None if timeout is None else parse_patience(timeout, "--timeout")
     kind = kind_of(by_type)
@@ -69,8 +69,6 @@ def drain_queues(
 
 
 def _jobs(number: int) -> str:
-    from penstock.cli.output import plural
-
     return plural(number, "job")
 
 
@@ -92,7 +90,7 @@ def _wait(
 
 
 def _look(store: Store, kind: PauseKind, names: Sequence[str]) -> list[Flow]:
-    from penstock.domain.pauses import Pauses
+    from penstock.domain.flow.pauses import Pauses
     from penstock.observe.queues import flows
 
     pauses = Pauses(store.list_pauses().wait())
@@ -110,8 +108,6 @@ def _look(store: Store, kind: PauseKind, names: Sequence[str]) -> list[Flow]:
 @contextmanager
 def _bar() -> Iterator[Callable[[int], None]]:
     """A bar on the terminal that is told how many are left; stdout stays clean for the answer."""
-    from penstock.cli.dead.filter import progress_bar
-
     most = 0
     with progress_bar("draining", 0) as bar:
 

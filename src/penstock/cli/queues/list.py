@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.groups import is_for_subcommand
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.tables import ago, fitted_table, plural, print_json, show, text
+from penstock.cli.running.groups import is_for_subcommand
+from penstock.cli.running.guard import guarded
+from penstock.domain.clock import MICROSECONDS, from_us
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from penstock.domain.pauses import Pause
+    from penstock.domain.flow.pauses import Pause
     from penstock.observe.queues import Flow
 
 REASON_CHARS_MAX = 60
@@ -34,9 +37,7 @@ def list_queues(ctx: typer.Context, by_type: ByType = False, as_json: AsJson = F
     penstock queues --type --json
     penstock queues pause mail --reason "the provider is down"
     """
-    from penstock.cli.output import print_json
-    from penstock.cli.storage import existing_store
-    from penstock.domain.pauses import Pauses
+    from penstock.domain.flow.pauses import Pauses
     from penstock.observe.queues import flows
 
     if is_for_subcommand(ctx):
@@ -59,8 +60,6 @@ def kind_of(by_type: bool) -> Any:
 def _document(flow: Flow) -> dict[str, Any]:
     import msgspec
 
-    from penstock.domain.clock import from_us
-
     oldest = flow.oldest_due_at
     return {
         **{name: value for name, value in msgspec.to_builtins(flow).items() if name not in ("pause", "oldest_due_at")},
@@ -70,14 +69,10 @@ def _document(flow: Flow) -> dict[str, Any]:
 
 
 def pause_document(pause: Pause) -> dict[str, Any]:
-    from penstock.domain.clock import from_us
-
     return {"since": from_us(pause.since), "by": pause.actor, "reason": pause.reason}
 
 
 def _show(kind: str, found: list[Flow], now: int, address: str) -> None:
-    from penstock.cli.output import fitted_table, plural, show
-
     if not found:
         show(f"no job was ever enqueued in {address}: there is no {kind} yet")
         return
@@ -88,9 +83,6 @@ def _show(kind: str, found: list[Flow], now: int, address: str) -> None:
 
 def _row(kind: str, flow: Flow, now: int) -> dict[str, Text]:
     from rich.text import Text
-
-    from penstock.cli.output import ago, text
-    from penstock.domain.clock import MICROSECONDS
 
     def since(moment: int | None) -> str:
         return "-" if moment is None else ago(max(0.0, (now - moment) / MICROSECONDS))

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.queues.list import ByType
-from penstock.cli.say import say
+from penstock.cli.input.actor import whoami
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import age, clean, one_line, print_json
+from penstock.cli.queues.list import ByType, kind_of, pause_document
+from penstock.cli.running.guard import guarded
+from penstock.domain.clock import from_us
 
 if TYPE_CHECKING:
-    from penstock.domain.pauses import Pause
-    from penstock.store.params import Switched
+    from penstock.domain.flow.pauses import Pause
+    from penstock.store.contract import Switched
 
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The queues.", show_default=False)]
 
@@ -37,10 +41,7 @@ def pause_queues(
     penstock queues pause send_email --type
     penstock queues pause imports --force
     """
-    from penstock.cli.actor import whoami
-    from penstock.cli.queues.list import kind_of
-    from penstock.cli.storage import existing_store
-    from penstock.store.params import PauseWork
+    from penstock.store.contract import PauseWork
 
     kind = kind_of(by_type)
     with existing_store(store) as opened:
@@ -65,10 +66,7 @@ def resume_queues(names: Names, by_type: ByType = False, as_json: AsJson = False
     penstock queues resume mail
     penstock queues resume send_email --type
     """
-    from penstock.cli.actor import whoami
-    from penstock.cli.queues.list import kind_of
-    from penstock.cli.storage import existing_store
-    from penstock.store.params import ResumeWork
+    from penstock.store.contract import ResumeWork
 
     kind = kind_of(by_type)
     with existing_store(store) as opened:
@@ -83,16 +81,11 @@ def resume_queues(names: Names, by_type: ByType = False, as_json: AsJson = False
 
 def _told(pause: Pause) -> str:
     """`3m ago by ann@host: why`, for a sentence."""
-    from penstock.cli.output import age, clean, one_line
-    from penstock.domain.clock import from_us
-
     reason = f": {pause.reason}" if pause.reason else ""
     return clean(one_line(f"{age(from_us(pause.since))} by {pause.actor}{reason}"))
 
 
 def _print_json(key: str, done: list[Switched]) -> None:
-    from penstock.cli.output import print_json
-    from penstock.cli.queues.list import pause_document
 
     def document(one: Switched) -> dict[str, Any]:
         facts = pause_document(one.pause) if one.pause is not None else {}

@@ -2,58 +2,29 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated
-
-import typer
-
-from penstock.cli.guard import guarded
-from penstock.cli.job_options import (
-    Attempts,
-    Capability,
-    Delay,
-    Payload,
-    Priority,
-    Queue,
-    Tags,
-    TenantOption,
-    Timeout,
-    Ttl,
-    UniqueKey,
-    UniquePer,
-    UniqueScope,
-    given_options,
-)
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.say import say
-from penstock.cli.schedules.when import Cron, End, Every, Grace, Limit, Misfire, Name, Start, Timezone
+from penstock.cli.input.actor import whoami
+from penstock.cli.input.flag_sets import with_flags
+from penstock.cli.input.job_options import Delay, OneJobFlags, TypeName, given
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.payload import Payload, read_payload
+from penstock.cli.input.storage import app_on
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import print_json
+from penstock.cli.running.guard import guarded
+from penstock.cli.schedules.list import due_text
+from penstock.cli.schedules.when import Name, TimeFlags
 
 
 @guarded
+@with_flags
 def add_schedule(
     name: Name,
-    type: Annotated[str, typer.Argument(metavar="TYPE", help="The name of the job type.", show_default=False)],
+    type: TypeName,
     payload: Payload = "{}",
-    cron: Cron = None,
-    every: Every = None,
-    timezone: Timezone = None,
-    start: Start = None,
-    end: End = None,
-    limit: Limit = None,
-    misfire: Misfire = None,
-    grace: Grace = None,
+    *,
+    times: TimeFlags,
     delay: Delay = None,
-    priority: Priority = None,
-    queue: Queue = None,
-    capability: Capability = None,
-    attempts: Attempts = None,
-    timeout: Timeout = None,
-    ttl: Ttl = None,
-    tenant: TenantOption = None,
-    tag: Tags = None,
-    unique: UniqueKey = None,
-    unique_per: UniquePer = None,
-    unique_scope: UniqueScope = None,
+    job: OneJobFlags,
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
@@ -64,19 +35,9 @@ def add_schedule(
     penstock schedules add ping check_health --every 30s --queue health
     penstock schedules add launch announce --cron '0 9 1 6 *' --limit 1
     """
-    from penstock.cli.actor import whoami
-    from penstock.cli.enqueue import parse_payload
-    from penstock.cli.output import print_json
-    from penstock.cli.schedules.list import due_text
-    from penstock.cli.schedules.when import app_of, given_times
-
-    arguments = parse_payload(sys.stdin.read() if payload == "-" else payload)
-    when = given_times(cron, every, timezone, start, end, limit, misfire, grace)
-    options = given_options(
-        tenant, tag, unique, unique_per, unique_scope, delay=delay, priority=priority, queue=queue,
-        capability=capability, attempts=attempts, timeout=timeout, ttl=ttl,
-    )  # fmt: skip
-    with app_of(store) as app:
+    arguments = read_payload(payload)
+    when, options = times.given(), given(delay=delay) | job.options()
+    with app_on(store) as app:
         types = app.store.read_types().wait()
         call = app.client.call_by_name(type, arguments, options, types)
         added = app.schedules.add(name, job=call, by=whoami(), **when)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.say import say
-from penstock.cli.schedules.when import Cron, End, Every, Grace, Limit, Misfire, Name, Start, Timezone
+from penstock.cli.input.actor import whoami
+from penstock.cli.input.flag_sets import with_flags
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import app_on
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import print_json
+from penstock.cli.running.guard import guarded
+from penstock.cli.schedules.list import due_text
+from penstock.cli.schedules.when import Name, TimeFlags
 
 
 @guarded
+@with_flags
 def reschedule_schedule(
     name: Name,
-    cron: Cron = None,
-    every: Every = None,
-    timezone: Timezone = None,
-    start: Start = None,
-    end: End = None,
-    limit: Limit = None,
-    misfire: Misfire = None,
-    grace: Grace = None,
+    *,
+    times: TimeFlags,
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
@@ -30,14 +30,8 @@ def reschedule_schedule(
     penstock schedules reschedule nightly --cron '0 4 * * *'
     penstock schedules reschedule nightly --every 1d --limit none
     """
-    from penstock.cli.actor import whoami
-    from penstock.cli.output import print_json
-    from penstock.cli.schedules.list import due_text
-    from penstock.cli.schedules.when import app_of, given_times
-
-    when = given_times(cron, every, timezone, start, end, limit, misfire, grace)
-    with app_of(store) as app:
-        changed = app.schedules.reschedule(name, by=whoami(), **when)
+    with app_on(store) as app:
+        changed = app.schedules.reschedule(name, by=whoami(), **times.given())
     if as_json:
         print_json(changed)
     else:

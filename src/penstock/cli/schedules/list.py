@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import app_on
+from penstock.cli.output.tables import age, fitted_table, moment, plural, print_json, show, text
+from penstock.cli.running.guard import guarded
+from penstock.domain.clock import from_us
+from penstock.domain.duration import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +19,8 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from penstock.schedules.schedule import Schedule
-    from penstock.store.params import WorkerInfo
+    from penstock.client.schedules.schedule import Schedule
+    from penstock.store.contract import WorkerInfo
 
 NOTE_CHARS_MAX = 80
 # A narrow terminal goes without these, in this order; --json has them all.
@@ -38,12 +42,9 @@ def list_schedules(
     penstock schedules list --store sqlite:///jobs.db
     penstock schedules list --all --json
     """
-    from penstock.cli.output import print_json
-    from penstock.cli.schedules.when import app_of
-    from penstock.domain.clock import from_us
     from penstock.observe.stuck import takers_among
 
-    with app_of(store) as app:
+    with app_on(store) as app:
         found = app.schedules.list(removed=everything)
         takers = takers_among(app.store.list_workers().wait())
         now = from_us(app.store.read_clock().wait())
@@ -62,7 +63,6 @@ def document(one: Schedule, takers: Sequence[WorkerInfo], now: datetime) -> dict
 
 def note(one: Schedule, takers: Sequence[WorkerInfo], now: datetime) -> str | None:
     """What a person should know of it: what keeps its jobs from running, or who has stopped it."""
-    from penstock.cli.output import moment
     from penstock.observe.doctor import OVERDUE_SECONDS
 
     if one.problem is not None:
@@ -79,22 +79,16 @@ def note(one: Schedule, takers: Sequence[WorkerInfo], now: datetime) -> str | No
 
 def due_text(one: Schedule) -> str:
     """`0 3 * * * Europe/Berlin, next in 5h`, for a sentence."""
-    from penstock.cli.output import age, moment
-
     zone = f" {one.timezone}" if one.cron is not None else ""
     due = "it never comes again" if one.next_at is None else f"next {age(one.next_at)}, at {moment(one.next_at)}"
     return f"{when_text(one)}{zone}, {due if one.status in ('active', 'finished') else one.status}"
 
 
 def when_text(one: Schedule) -> str:
-    from penstock.domain.duration import format_duration
-
     return one.cron or (f"every {format_duration(one.every)}" if one.every is not None else "?")
 
 
 def _show(found: list[Schedule], takers: Sequence[WorkerInfo], now: datetime, address: str) -> None:
-    from penstock.cli.output import fitted_table, plural, show
-
     if not found:
         show(f"no schedules in {address}; declare one with app.schedule(…), or use: penstock schedules add")
         return
@@ -104,8 +98,6 @@ def _show(found: list[Schedule], takers: Sequence[WorkerInfo], now: datetime, ad
 
 def _row(one: Schedule, takers: Sequence[WorkerInfo], now: datetime) -> dict[str, Text]:
     from rich.text import Text
-
-    from penstock.cli.output import age, text
 
     fires = f"{one.fires:,}" + (f"/{one.limit:,}" if one.limit is not None else "")
     return {

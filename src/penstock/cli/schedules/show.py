@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import app_on
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import clean, field, print_json
+from penstock.cli.running.guard import guarded
+from penstock.cli.schedules.list import document
 from penstock.cli.schedules.when import Name
+from penstock.domain.clock import from_us
+from penstock.domain.duration import format_duration
 
 if TYPE_CHECKING:
-    from penstock.schedules.schedule import Schedule
+    from penstock.client.schedules.schedule import Schedule
 
 
 @guarded
@@ -21,13 +26,9 @@ def show_schedule(name: Name, as_json: AsJson = False, store: StoreUrl = None) -
     penstock schedules show nightly
     penstock schedules show nightly --json
     """
-    from penstock.cli.output import print_json
-    from penstock.cli.schedules.list import document
-    from penstock.cli.schedules.when import app_of
-    from penstock.domain.clock import from_us
     from penstock.observe.stuck import takers_among
 
-    with app_of(store) as app:
+    with app_on(store) as app:
         found = app.schedules.get(name)
         now = from_us(app.store.read_clock().wait())
         facts = document(found, takers_among(app.store.list_workers().wait()), now)
@@ -39,8 +40,6 @@ def show_schedule(name: Name, as_json: AsJson = False, store: StoreUrl = None) -
 
 
 def _print(found: Schedule, facts: dict[str, Any]) -> None:
-    from penstock.cli.output import clean
-
     width = max(map(len, facts)) + 2
     for name, value in facts.items():
         for number, one in enumerate(value or [None] if name == "upcoming" else [value]):
@@ -49,19 +48,8 @@ def _print(found: Schedule, facts: dict[str, Any]) -> None:
 
 
 def _field(name: str, value: Any) -> str:
-    from datetime import datetime
-
     import msgspec
 
-    from penstock.cli.output import age, moment
-    from penstock.domain.duration import format_duration
-
-    if isinstance(value, datetime):
-        return f"{moment(value)} ({age(value)})"
     if name in ("every", "grace") and value is not None:
         return format_duration(value)
-    if name == "payload":
-        return msgspec.json.encode(value).decode()
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "-" if value is None else ", ".join(value) or "-" if isinstance(value, tuple) else str(value)
+    return msgspec.json.encode(value).decode() if name == "payload" else field(value)

@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.actor import whoami
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import app_on
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import print_json
+from penstock.cli.running.guard import guarded
 from penstock.cli.schedules.when import Name
 
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The schedules.", show_default=False)]
@@ -49,12 +52,8 @@ def remove_schedules(names: Names, as_json: AsJson = False, store: StoreUrl = No
 
 def _switch(act: str, names: list[str], as_json: bool, url: str | None, done: str, before: str) -> None:
     """All of them or, if one is not known, none."""
-    from penstock.cli.actor import whoami
-    from penstock.cli.output import print_json
-    from penstock.cli.schedules.when import app_of
-
     chosen = list(dict.fromkeys(names))
-    with app_of(url) as app:
+    with app_on(url) as app:
         for name in chosen:
             app.schedules.get(name)
         changed = {name: getattr(app.schedules, act)(name, by=whoami()) is not False for name in chosen}
@@ -72,11 +71,7 @@ def run_schedule(name: Name, as_json: AsJson = False, store: StoreUrl = None) ->
     \b
     penstock schedules run nightly
     """
-    from penstock.cli.actor import whoami
-    from penstock.cli.output import print_json
-    from penstock.cli.schedules.when import app_of
-
-    with app_of(store) as app:
+    with app_on(store) as app:
         job = app.schedules.run(name, by=whoami())
     if as_json:
         print_json({"id": job.id, "created": job.created, "schedule": name})

@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.groups import is_for_subcommand
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.tables import ago, fitted_table, plural, print_json, show, text
+from penstock.cli.running.groups import is_for_subcommand
+from penstock.cli.running.guard import guarded
+from penstock.domain.clock import MICROSECONDS, from_us
+from penstock.domain.duration import format_size
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from penstock.domain.options import Resources
-    from penstock.store.params import WorkerInfo
+    from penstock.store.contract import WorkerInfo
 
 LOST_SECONDS = 3600.0
 NAMES_MAX = 3
@@ -44,9 +48,6 @@ def list_workers(
     penstock workers --all --json
     penstock workers resize web-1 20
     """
-    from penstock.cli.output import print_json
-    from penstock.cli.storage import existing_store
-
     if is_for_subcommand(ctx):
         return
     with existing_store(store) as opened:
@@ -67,8 +68,6 @@ def _of_interest(worker: WorkerInfo) -> bool:
 def _document(worker: WorkerInfo) -> dict[str, Any]:
     import msgspec
 
-    from penstock.domain.clock import from_us
-
     return {
         **msgspec.to_builtins(worker),
         "stale": worker.stale,
@@ -78,8 +77,6 @@ def _document(worker: WorkerInfo) -> dict[str, Any]:
 
 
 def _show(found: list[WorkerInfo], ended: int, address: str) -> None:
-    from penstock.cli.output import fitted_table, plural, show
-
     hidden = f"; {ended:,} that ended before: --all" if ended else ""
     if found:
         made = fitted_table([_row(worker) for worker in found], SPARE)
@@ -91,9 +88,6 @@ def _show(found: list[WorkerInfo], ended: int, address: str) -> None:
 
 
 def _row(worker: WorkerInfo) -> dict[str, Text]:
-    from penstock.cli.output import ago, text
-    from penstock.domain.clock import MICROSECONDS
-
     started = worker.silent + (worker.heartbeat_at - worker.started_at) / MICROSECONDS
     return {
         "id": text(worker.id),
@@ -120,8 +114,6 @@ def _status(worker: WorkerInfo) -> Text:
 
 
 def _names(names: tuple[str, ...] | None) -> Text:
-    from penstock.cli.output import text
-
     if names is None:
         return text("all")
     more = len(names) - NAMES_MAX
@@ -130,7 +122,6 @@ def _names(names: tuple[str, ...] | None) -> Text:
 
 def _resources(worker: WorkerInfo) -> Text:
     """In use, of what it has."""
-    from penstock.cli.output import text
     from penstock.domain.options import NO_RESOURCES
 
     used, has = _amounts(worker.used), _amounts(worker.resources or NO_RESOURCES)
@@ -138,6 +129,4 @@ def _resources(worker: WorkerInfo) -> Text:
 
 
 def _amounts(resources: Resources) -> dict[str, str]:
-    from penstock.domain.duration import format_size
-
     return {"cpu": f"{resources.cpu:g}", "memory": format_size(resources.memory), "gpu": f"{resources.gpu:g}"}

@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.actor import whoami
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import plural, print_json
+from penstock.cli.running.guard import guarded
 
 WorkerId = Annotated[str, typer.Argument(metavar="ID", help="The worker's id.", show_default=False)]
 
@@ -24,10 +27,7 @@ def drain_worker(worker_id: WorkerId, as_json: AsJson = False, store: StoreUrl =
     \b
     penstock workers drain web-1
     """
-    from penstock.cli.actor import whoami
-    from penstock.cli.output import print_json
-    from penstock.cli.storage import existing_store
-    from penstock.store.params import DrainWorker
+    from penstock.store.contract import DrainWorker
 
     with existing_store(store) as opened:
         changed = opened.drain_worker(DrainWorker(worker_id, whoami())).wait()
@@ -54,11 +54,8 @@ def resize_worker(
     \b
     penstock workers resize web-1 20
     """
-    from penstock.cli.actor import whoami
-    from penstock.cli.output import plural, print_json
-    from penstock.cli.storage import existing_store
-    from penstock.store.flow import check_slots
-    from penstock.store.params import ResizeWorker
+    from penstock.domain.flow.slots import check_slots
+    from penstock.store.contract import ResizeWorker
 
     check_slots(slots, "N")
     with existing_store(store) as opened:

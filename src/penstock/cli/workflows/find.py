@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.domain.errors import ConfigError, UnknownWorkflow
+from penstock.domain.ids import check_id
 
 if TYPE_CHECKING:
     from penstock.domain.job import Job
@@ -35,7 +36,7 @@ def read_compensation(store: Store, found: WorkflowInfo) -> Job | None:
     the only one that was made when it ended.
     """
     from penstock.domain.workflows import WorkflowState
-    from penstock.store.params import ListJobs
+    from penstock.store.contract import ListJobs
 
     if found.state is not WorkflowState.FAILED or found.ended_at is None:
         return None
@@ -45,8 +46,6 @@ def read_compensation(store: Store, found: WorkflowInfo) -> Job | None:
 
 def check_workflow_id(workflow: str) -> str:
     """The id in its one spelling, or an error that says how those of workflows look."""
-    from penstock.domain.ids import check_id
-
     try:
         return check_id(workflow)
     except ConfigError:

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.tables import age, plural, print_json, show, table
+from penstock.cli.running.guard import guarded
+from penstock.cli.workflows.find import check_workflow_id
+from penstock.cli.workflows.tree import state_text, without_steps
+from penstock.domain.errors import ConfigError
+from penstock.domain.ids import check_id
 
 if TYPE_CHECKING:
     from penstock.domain.workflows import WorkflowInfo, WorkflowState
@@ -40,12 +46,7 @@ def list_workflows(
     penstock workflows list --state failed --json
     penstock workflows list --name order --limit 100
     """
-    from penstock.cli.output import print_json
-    from penstock.cli.storage import existing_store
-    from penstock.cli.workflows.find import check_workflow_id
-    from penstock.cli.workflows.tree import without_steps
-    from penstock.domain.ids import check_id
-    from penstock.store.params import ListWorkflows
+    from penstock.store.contract import ListWorkflows
 
     wanted = ListWorkflows(
         name=name,
@@ -67,7 +68,6 @@ def list_workflows(
 
 
 def _states(words: str | None) -> frozenset[WorkflowState] | None:
-    from penstock.domain.errors import ConfigError
     from penstock.domain.workflows import WorkflowState
 
     if words is None:
@@ -79,9 +79,6 @@ def _states(words: str | None) -> frozenset[WorkflowState] | None:
 
 
 def _show(page: list[WorkflowInfo], more: bool, address: str) -> None:
-    from penstock.cli.output import age, plural, show, table
-    from penstock.cli.workflows.tree import state_text
-
     made = table("id", "name", "state", "jobs", "created", "ended")
     for one in page:
         ended = "-" if one.ended_at is None else age(one.ended_at)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from penstock.cli.guard import fail, guarded
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.say import say
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.say import say
+from penstock.cli.output.tables import plural, print_json
+from penstock.cli.running.guard import fail, guarded
+from penstock.cli.workflows.find import read_workflow
 from penstock.cli.workflows.show import WorkflowId
 
 PAGE = 500
@@ -19,11 +22,8 @@ def cancel_workflow(workflow_id: WorkflowId, as_json: AsJson = False, store: Sto
     \b
     penstock workflows cancel 0198c0de-0000-8000-8000-000000000000
     """
-    from penstock.cli.output import plural, print_json
-    from penstock.cli.storage import existing_store
-    from penstock.cli.workflows.find import read_workflow
     from penstock.domain.workflows import WorkflowState
-    from penstock.store.params import CancelWorkflow
+    from penstock.store.contract import CancelWorkflow
 
     with existing_store(store) as opened:
         found = read_workflow(opened, workflow_id)
@@ -56,17 +56,14 @@ def retry_workflow(workflow_id: WorkflowId, as_json: AsJson = False, store: Stor
     \b
     penstock workflows retry 0198c0de-0000-8000-8000-000000000000
     """
-    from penstock.cli.output import plural, print_json
-    from penstock.cli.storage import existing_store
-    from penstock.cli.workflows.find import read_workflow
-    from penstock.domain.clock import SystemClock
-    from penstock.domain.ids import IdSource
-    from penstock.store.params import RetryWorkflow
+    from penstock.store.contract import RetryWorkflow
+    from penstock.system.clock import SystemClock
+    from penstock.system.ids import IdSource
 
     with existing_store(store) as opened:
         found = read_workflow(opened, workflow_id)
         ids = IdSource(SystemClock()).next_ids(found.size + 1)
-        jobs = opened.retry_workflow(RetryWorkflow(id=found.id, new_ids=ids, actor="operator")).wait()
+        jobs = opened.retry_workflow(RetryWorkflow(id=found.id, new_ids=ids, actor="operator")).wait().jobs
     if as_json:
         print_json({"id": found.id, "jobs": jobs})
     else:

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.guard import guarded
-from penstock.cli.options import AsJson, StoreUrl
-from penstock.cli.workflows.tree import STEPS_SHOWN
+from penstock.cli.input.options import AsJson, StoreUrl
+from penstock.cli.input.storage import existing_store
+from penstock.cli.output.tables import age, print_json, show, state_text
+from penstock.cli.running.guard import guarded
+from penstock.cli.workflows.find import read_compensation, read_workflow
+from penstock.cli.workflows.tree import STEPS_SHOWN, document, tree_of
 
 if TYPE_CHECKING:
     from penstock.domain.job import Job
@@ -36,11 +39,6 @@ def show_workflow(
     penstock workflows show 0198c0de-0000-8000-8000-000000000000 --store sqlite:///jobs.db
     penstock workflows show 0198c0de-0000-8000-8000-000000000000 --limit 1000
     """
-    from penstock.cli.output import print_json, show
-    from penstock.cli.storage import existing_store
-    from penstock.cli.workflows.find import read_compensation, read_workflow
-    from penstock.cli.workflows.tree import document, tree_of
-
     with existing_store(store) as opened:
         found = read_workflow(opened, workflow_id)
         compensation = read_compensation(opened, found)
@@ -57,8 +55,6 @@ def _named(job: Job | None) -> dict[str, str] | None:
 
 def _print_facts(found: WorkflowInfo, compensation: Job | None) -> None:
     from rich.text import Text
-
-    from penstock.cli.output import age, show, state_text
 
     if compensation is not None:
         show(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.output import STATE_STYLES, plural
+from penstock.cli.output.tables import STATE_STYLES, plural
 
 if TYPE_CHECKING:
     from rich.text import Text

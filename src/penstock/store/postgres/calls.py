@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Generator
+from functools import partial
+from typing import Any, Generic, TypeVar
 
-from penstock.store import params as p
-from penstock.store.postgres import claim, enqueue
-from penstock.store.postgres.guests import GuestCall
-from penstock.store.postgres.link import Link, Role
-from penstock.store.postgres.steps import Operation
-from penstock.store.postgres.wiring import settle_steps
+import msgspec
 
-if TYPE_CHECKING:
-    from penstock.store.postgres.store import PostgresStore
+from penstock.store import contract as p
+from penstock.store.postgres.callers.guests import GuestCall
+from penstock.store.postgres.connection.connections import Connections
+from penstock.store.postgres.connection.database import settle_steps
+from penstock.store.postgres.connection.link import Link, Role
+from penstock.store.postgres.connection.operation import Operation
+from penstock.store.postgres.hot.claim import claim_steps
+from penstock.store.postgres.hot.enqueue import Route, lane_steps
 
 T = TypeVar("T")
 
@@ -22,114 +23,105 @@ T = TypeVar("T")
 class StoreCall(Generic[T]):
     """An operation on the store's own connections."""
 
-    __slots__ = ("_operation", "_role", "_store")
+    __slots__ = ("_connections", "_operation", "_role")
 
-    def __init__(self, store: PostgresStore, operation: Operation[T], role: Role) -> None:
-        self._store = store
+    def __init__(self, connections: Connections, operation: Operation[T], role: Role) -> None:
+        self._connections = connections
         self._operation = operation
         self._role = role
 
     def wait(self) -> T:
-        self._store._wiring.refuse()
-        return self._store._plain.run(self._operation, self._role)
+        return self._connections.plain().pool.run(self._operation, self._role)
 
     def __await__(self) -> Generator[Any, None, T]:
-        self._store._wiring.refuse()
-        return (yield from self._store.looped().run(self._operation, self._role).__await__())
+        return (yield from self._connections.looped().pool.run(self._operation, self._role).__await__())
 
 
 class EnqueueCall:
     """An enqueue, together with those of others that come while one is under way."""
 
-    __slots__ = ("_jobs", "_store")
+    __slots__ = ("_connections", "_jobs")
 
-    def __init__(self, store: PostgresStore, jobs: list[p.NewJob]) -> None:
-        self._store = store
+    def __init__(self, connections: Connections, jobs: list[p.NewJob]) -> None:
+        self._connections = connections
         self._jobs = jobs
 
     def wait(self) -> list[p.Enqueued]:
-        self._store._wiring.refuse()
-        return self._store._plain.enqueue(self._jobs, self._store.enqueue_operation)
+        return self._connections.plain().together.enqueue(self._jobs)
 
     def __await__(self) -> Generator[Any, None, list[p.Enqueued]]:
-        self._store._wiring.refuse()
-        return (yield from self._store.looped().enqueue(self._jobs, self._store.enqueue_operation).__await__())
+        return (yield from self._connections.looped().together.enqueue(self._jobs).__await__())
 
 
 class JoinCall(Generic[T]):
-    """An operation in the caller's transaction, after the lanes that it needs were made."""
+    """An operation in the caller's transaction, after the lanes that it needs and that are not `made` were made.
 
-    __slots__ = ("_joined", "_routes", "_store")
+    They are made apart from the caller's transaction: while that is open, others would wait for its end.
+    """
 
-    def __init__(self, store: PostgresStore, joined: GuestCall[T], routes: set[enqueue.Route]) -> None:
-        self._store = store
+    __slots__ = ("_connections", "_joined", "_made", "_routes")
+
+    def __init__(self, connections: Connections, joined: GuestCall[T], routes: set[Route], made: set[Route]) -> None:
+        self._connections = connections
         self._joined = joined
-        self._routes = routes
+        self._routes = routes - made
+        self._made = made
+
+    def _lanes(self) -> StoreCall[None]:
+        seconds = self._connections.database.address.timeout
+        operation = Operation(lambda seen: lane_steps(list(self._routes)), alone=True, seconds=seconds)
+        return StoreCall(self._connections, operation, Role.WRITE)
 
     def wait(self) -> T:
-        self._store._wiring.refuse()
+        self._connections.database.refuse()
         if self._routes:
-            self._store.lanes(self._routes).wait()
-            self._store.made(self._routes)
+            self._lanes().wait()
+            self._made.update(self._routes)
         return self._joined.wait()
 
     def __await__(self) -> Generator[Any, None, T]:
-        self._store._wiring.refuse()
+        self._connections.database.refuse()
         if self._routes:
-            yield from self._store.lanes(self._routes).__await__()
-            self._store.made(self._routes)
+            yield from self._lanes().__await__()
+            self._made.update(self._routes)
         return (yield from self._joined.__await__())
 
 
 class ClaimCall:
     """A claim. What an earlier one took without being able to say so is given back first."""
 
-    __slots__ = ("_params", "_store")
+    __slots__ = ("_connections", "_params")
 
-    def __init__(self, store: PostgresStore, params: p.ClaimJobs) -> None:
-        self._store = store
+    def __init__(self, connections: Connections, params: p.ClaimJobs) -> None:
+        self._connections = connections
         self._params = params
 
     def _operation(self) -> Operation[p.Claimed]:
-        params = self._params
-        return Operation(lambda: claim.claim_steps(params), alone=True, durable=False, seconds=self._store._brief)
+        seconds = self._connections.database.brief
+        return Operation(partial(claim_steps, self._params), alone=True, durable=False, seconds=seconds)
 
     def wait(self) -> p.Claimed:
-        self._store._wiring.refuse()
-        return self._store._plain.run(self._operation(), Role.CLAIM)
+        return self._connections.plain().pool.run(self._operation(), Role.CLAIM)
 
     def __await__(self) -> Generator[Any, None, p.Claimed]:
-        return (yield from self._claim().__await__())
-
-    async def _claim(self) -> p.Claimed:
-        wiring, session = self._store._wiring, self._params.session
-        wiring.refuse()
-
-        def lost(link: Link) -> None:
-            wiring.doubt(session, link)
-
-        async def settle() -> None:
-            doubt = wiring.doubts.get(session)
-            if doubt is not None and doubt.open:
-                await self._store._write(lambda: settle_steps(session, doubt))
-                doubt.open = False
-
         # Settled while the connection for claims is held: no other claim of this worker is under way.
-        claimed = await self._store.looped().run(self._operation(), Role.CLAIM, lost, settle)
-        wiring.claimed(session, [job.token for job in claimed.jobs])
+        given_back: list[p.Happened] = []
+        settle = partial(self._settle, given_back)
+        run = self._connections.looped().pool.run(self._operation(), Role.CLAIM, self._lost, settle)
+        claimed = yield from run.__await__()
+        self._connections.database.claimed(self._params.session, [job.token for job in claimed.jobs])
+        if given_back:
+            return msgspec.structs.replace(claimed, happened=(*given_back, *claimed.happened))
         return claimed
 
+    def _lost(self, link: Link) -> None:
+        self._connections.database.doubt(self._params.session, link)
 
-class ThreadCall(Generic[T]):
-    """Something that blocks: in the caller's thread, or in a thread of its own for async callers."""
-
-    __slots__ = ("_work",)
-
-    def __init__(self, work: Callable[[], T]) -> None:
-        self._work = work
-
-    def wait(self) -> T:
-        return self._work()
-
-    def __await__(self) -> Generator[Any, None, T]:
-        return (yield from asyncio.to_thread(self._work).__await__())
+    async def _settle(self, given_back: list[p.Happened]) -> None:
+        database, session = self._connections.database, self._params.session
+        doubt = database.doubts.get(session)
+        if doubt is not None and doubt.open:
+            operation = Operation(lambda seen: settle_steps(session, doubt), seconds=database.address.timeout)
+            told: list[p.Happened] = await StoreCall(self._connections, operation, Role.WRITE)
+            given_back += told
+            doubt.open = False

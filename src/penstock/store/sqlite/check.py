@@ -11,14 +11,14 @@ from pathlib import Path
 import apsw
 
 from penstock.domain.errors import StoreError
-from penstock.store.declared import type_findings
-from penstock.store.faults import fault_findings, flow_findings
-from penstock.store.params import Finding
-from penstock.store.sqlite import connection
-from penstock.store.sqlite.errors import translate
-from penstock.store.sqlite.place import check_place, migrate_command, missing
-from penstock.store.sqlite.statements import sql
-from penstock.store.sqlite.tx import fetch
+from penstock.store.contract import Finding
+from penstock.store.sql.declared import type_findings
+from penstock.store.sql.faults import fault_findings, flow_findings
+from penstock.store.sqlite.connection import opening as connection
+from penstock.store.sqlite.connection.errors import translate
+from penstock.store.sqlite.connection.place import check_place, migrate_command, missing
+from penstock.store.sqlite.connection.statements import sql
+from penstock.store.sqlite.connection.tx import fetch
 
 QUICK_BYTES_MAX = 64 * 1024 * 1024
 RESTORE = "stop everything that uses it, keep a copy of the file with its -wal, and restore a backup"

@@ -6,73 +6,46 @@ import os
 import random as random_module
 import threading
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 import apsw
-import msgspec
 
-from penstock.domain.clock import Clock, SystemClock
+from penstock.domain.clock import Clock
 from penstock.domain.errors import StoreClosed, StoreMissing, UsageError
-from penstock.domain.gates import Limit
-from penstock.domain.job import Job, Transition
-from penstock.domain.options import Options
-from penstock.domain.pauses import Pause
-from penstock.domain.workflows import WorkflowInfo
-from penstock.store import params as p, workflows
-from penstock.store.call import Call
+from penstock.domain.job import Event
+from penstock.store import contract as p
+from penstock.store.call import Call, ThreadCall
 from penstock.store.contract import Transaction
-from penstock.store.sqlite import (
-    check,
-    claim,
-    connection,
-    coordinate,
-    enqueue,
-    finish,
-    flow,
-    operate,
-    read,
-    schedules,
-    workers,
-)
-from penstock.store.sqlite.doorbell import DoorbellListener
-from penstock.store.sqlite.file import OpenFile
-from penstock.store.sqlite.place import is_there
-from penstock.store.sqlite.statements import migrations, sql
-from penstock.store.sqlite.still import read_still
-from penstock.store.sqlite.transaction import TransactionBlock, accept, atransaction
-from penstock.store.sqlite.tx import Tx, as_json
-from penstock.store.sqlite.workflows import carry_out, look
-from penstock.store.sqlite.writer import Operation, WriteCall, Writer
+from penstock.store.sql.engine import Engine
+from penstock.store.sql.operations import duties, once, reads, workers
+from penstock.store.sql.steps import Steps
+from penstock.store.sql.store import AlikeOnEngines
+from penstock.store.sql.workflows import advancing
+from penstock.store.sqlite import check
+from penstock.store.sqlite.connection import opening as connection
+from penstock.store.sqlite.connection.doorbell import DoorbellListener
+from penstock.store.sqlite.connection.file import OpenFile
+from penstock.store.sqlite.connection.place import is_there
+from penstock.store.sqlite.connection.statements import migrations
+from penstock.store.sqlite.connection.still import read_still
+from penstock.store.sqlite.connection.transaction import TransactionBlock, accept, atransaction
+from penstock.store.sqlite.connection.tx import look
+from penstock.store.sqlite.connection.writer import Operation, WriteCall, Writer
+from penstock.store.sqlite.engine import SqliteEngine
+from penstock.store.sqlite.hot import claim, enqueue, finish
+from penstock.store.sqlite.pages import PAGES
 from penstock.store.transactions import CLOSED_INSIDE, is_inside
+from penstock.system.clock import SystemClock
 
 T = TypeVar("T")
 
 
-def _enqueue_whole(jobs: Sequence[p.NewJob], whole: p.WholeKey) -> Operation[list[p.Enqueued]]:
-    return lambda tx: enqueue.enqueue_whole(tx, jobs, whole)
-
-
-class ReadCall(Generic[T]):
-    """A read: in the caller's thread, or in a thread of its own for async callers."""
-
-    __slots__ = ("_read",)
-
-    def __init__(self, read: Callable[[], T]) -> None:
-        self._read = read
-
-    def wait(self) -> T:
-        return self._read()
-
-    def __await__(self) -> Generator[Any, None, T]:
-        import asyncio
-
-        return (yield from asyncio.to_thread(self._read).__await__())
-
-
-class SqliteStore:
+class SqliteStore(AlikeOnEngines):
     """A job store in one SQLite file. Opened at first use; many processes may use the same file."""
+
+    _pages = PAGES
 
     def __init__(
         self,
@@ -114,7 +87,7 @@ class SqliteStore:
                 self._refuse_missing()
                 file = OpenFile(self.path, self._synchronous, self._vfs, self._clock, self._random)
                 _open_files.add(file)
-                self._open = file, Writer(file, file.gate)
+                self._open = file, Writer(file)
             return self._open
 
     def _refuse_missing(self) -> None:
@@ -139,8 +112,8 @@ class SqliteStore:
     def _write(self, operation: Operation[T], durable: bool = True) -> WriteCall[T]:
         return WriteCall(self._writer, operation, durable)
 
-    def _read(self, query: Callable[[apsw.Connection, int], T]) -> ReadCall[T]:
-        return ReadCall(lambda: self._look(query))
+    def _do(self, steps: Callable[[Engine], Steps[T]], durable: bool = True) -> WriteCall[T]:
+        return self._write(lambda tx: tx.carry_out(steps(SqliteEngine(tx))), durable)
 
     def _look(self, query: Callable[[apsw.Connection, int], T]) -> T:
         if self._open is None and not self._create and not self._closed:  # A command, which may only look at a backup.
@@ -151,14 +124,23 @@ class SqliteStore:
         answer: T = self._file().read(query)
         return answer
 
+    def _ask(self, steps: Callable[[], Steps[T]]) -> ThreadCall[T]:
+        return ThreadCall(lambda: self._look(lambda db, now: look(db, now, steps())))
+
     # Enqueue
 
     def enqueue_jobs(self, params: p.EnqueueJobs) -> Call[list[p.Enqueued]]:
-        operation = enqueue.Enqueue(params.jobs) if params.whole is None else _enqueue_whole(params.jobs, params.whole)
-        if params.transaction is not None:
-            joined = accept(params.transaction, self.path)
-            return ReadCall(lambda: joined.join(operation))
-        return self._write(operation)
+        jobs, whole = params.jobs, params.whole
+        if whole is None:
+            return self._join(params.transaction, enqueue.Enqueue(jobs))
+        return self._join(params.transaction, lambda tx: enqueue.enqueue_whole(tx, jobs, whole))
+
+    def _join(self, conn: object, operation: Operation[T]) -> Call[T]:
+        """In the caller's transaction, if there is one."""
+        if conn is None:
+            return WriteCall(self._writer, operation)
+        joined = accept(conn, self.path)
+        return ThreadCall(lambda: joined.join(operation))
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         return TransactionBlock(self._file())
@@ -169,181 +151,56 @@ class SqliteStore:
     # Claim, run, finish
 
     def claim_jobs(self, params: p.ClaimJobs) -> Call[p.Claimed]:
-        return self._write(lambda tx: claim.claim_jobs(tx, params), durable=False)
+        return WriteCall(self._writer, lambda tx: claim.claim_jobs(tx, params), durable=False)
 
     def start_jobs(self, params: p.StartJobs) -> Call[list[int]]:
         return self._write(lambda tx: finish.start_jobs(tx, params), durable=False)
 
-    def finish_jobs(self, params: p.FinishJobs) -> Call[list[int]]:
-        if params.transaction is not None:
-            joined = accept(params.transaction, self.path)
-            return ReadCall(lambda: joined.join(lambda tx: finish.finish_jobs(tx, params)))
-        return self._write(lambda tx: finish.finish_jobs(tx, params))
+    def finish_jobs(self, params: p.FinishJobs) -> Call[p.Finished]:
+        return self._join(params.transaction, lambda tx: finish.finish_jobs(tx, params, SqliteEngine(tx)))
+
+    def ended_attempts(self, params: p.EndedAttempts) -> Call[list[Event | None]]:
+        return self._ask(lambda: finish.ended_attempts(params))
 
     def save_progress(self, params: p.SaveProgress) -> Call[list[int]]:
         return self._write(lambda tx: finish.save_progress(tx, params), durable=False)
 
-    def begin_once(self, params: p.BeginOnce) -> Call[p.Once]:
-        return self._write(lambda tx: coordinate.begin_once(tx, params))
-
     def end_once(self, params: p.EndOnce) -> Call[bool]:
-        return self._write(lambda tx: coordinate.end_once(tx, params))
+        return self._do(lambda engine: once.end_once(params))
 
     # Workers
 
-    def register_worker(self, params: p.RegisterWorker) -> Call[int]:
-        return self._write(lambda tx: workers.register_worker(tx, params))
-
     def heartbeat_worker(self, params: p.HeartbeatWorker) -> Call[p.Heartbeat]:
-        return self._write(lambda tx: workers.heartbeat_worker(tx, params), durable=False)
+        return self._do(lambda engine: workers.heartbeat_worker(engine, params), durable=False)
 
     def read_signals(self, params: p.ReadSignals) -> Call[p.Signals]:
-        tokens = as_json(list(params.tokens))
-
-        def query(db: apsw.Connection, now: int) -> p.Signals:
-            cancelled, lost = (
-                msgspec.json.decode(db.execute(sql(name), {"tokens": tokens}).get)
-                for name in ("cancelled_tokens", "lost_tokens")
-            )
-            told = db.execute(sql("worker_orders"), {"session": params.session}).get
-            return p.Signals(cancelled, lost, *(told or ()))
-
-        return self._read(query)
+        return self._ask(lambda: reads.read_signals(params))
 
     def recover_jobs(self, params: p.RecoverJobs) -> Call[p.Recovered]:
         asked_at = self._clock.now_us()
-        return self._write(lambda tx: workers.recover_jobs(tx, params, asked_at))
+        return self._do(lambda engine: workers.recover_jobs(engine, params, asked_at))
 
     def lead_store(self, params: p.LeadStore) -> Call[p.Leadership]:
-        return self._write(lambda tx: coordinate.lead_store(tx, params), durable=False)
-
-    def give_back_jobs(self, params: p.GiveBackJobs) -> Call[p.GivenBack]:
-        return self._write(lambda tx: coordinate.give_back_jobs(tx, params))
-
-    def expire_jobs(self, params: p.ExpireJobs) -> Call[None]:
-        return self._write(lambda tx: coordinate.expire_jobs(tx, params))
-
-    def age_jobs(self, params: p.AgeJobs) -> Call[int]:
-        return self._write(lambda tx: coordinate.age_jobs(tx, params))
-
-    def fail_unroutable(self, params: p.FailUnroutable) -> Call[list[str]]:
-        return self._write(lambda tx: coordinate.fail_unroutable(tx, params))
+        return self._do(lambda engine: duties.lead_store(params), durable=False)
 
     def tend_gates(self, params: p.TendGates) -> Call[None]:
-        return self._write(lambda tx: coordinate.tend_gates(tx, params), durable=False)
+        return self._do(lambda engine: duties.tend_gates(engine, params), durable=False)
 
     def mark_workers(self, params: p.MarkWorkers) -> Call[None]:
-        return self._write(lambda tx: coordinate.mark_workers(tx, params), durable=False)
-
-    def list_workers(self) -> Call[list[p.WorkerInfo]]:
-        return self._read(workers.list_workers)
-
-    def read_types(self) -> Call[dict[str, Options]]:
-        return self._read(read.read_types)
-
-    def read_limits(self) -> Call[list[Limit]]:
-        return self._read(read.read_limits)
+        return self._do(lambda engine: duties.mark_workers(params), durable=False)
 
     def listen(self, poll_interval: float) -> DoorbellListener:
         return DoorbellListener(self._file(), poll_interval)
 
     # Seeing
 
-    def read_job(self, job_id: str) -> Call[Job | None]:
-        return self._read(lambda db, now: read.read_job(db, now, job_id))
-
-    def list_jobs(self, params: p.ListJobs) -> Call[list[Job]]:
-        return self._read(lambda db, now: read.list_jobs(db, now, params))
-
-    def count_jobs(self, params: p.CountJobs = p.ALL_JOBS) -> Call[list[p.Count]]:
-        return self._read(lambda db, now: read.count_jobs(db, now, params))
-
-    def count_queues(self) -> Call[int]:
-        return self._read(lambda db, now: read.count_queues(db))
-
-    def count_waiting(self, params: p.CountWaiting) -> Call[list[p.Waiting]]:
-        return self._read(lambda db, now: read.count_waiting(db, now, params))
-
-    def read_history(self, job_id: str) -> Call[list[Transition]]:
-        return self._read(lambda db, now: read.read_history(db, job_id))
-
     def version(self) -> int:
         return self._file().version()
 
-    # Operating
-
-    def cancel_job(self, params: p.CancelJob) -> Call[p.Cancelled]:
-        return self._write(lambda tx: operate.cancel_job(tx, params))
-
-    def pause_work(self, params: p.PauseWork) -> Call[list[p.Switched]]:
-        return self._write(lambda tx: flow.pause_work(tx, params))
-
-    def resume_work(self, params: p.ResumeWork) -> Call[list[p.Switched]]:
-        return self._write(lambda tx: flow.resume_work(tx, params))
-
-    def list_pauses(self) -> Call[list[Pause]]:
-        return self._read(flow.list_pauses)
-
-    def count_open(self) -> Call[list[p.OpenJobs]]:
-        return self._read(flow.count_open)
-
-    def drain_worker(self, params: p.DrainWorker) -> Call[bool]:
-        return self._write(lambda tx: flow.drain_worker(tx, params))
-
-    def resize_worker(self, params: p.ResizeWorker) -> Call[int]:
-        return self._write(lambda tx: flow.resize_worker(tx, params))
-
-    def list_dead(self, params: p.ListDead) -> Call[p.DeadPage]:
-        return self._read(lambda db, now: read.list_dead(db, now, params))
-
-    def retry_dead(self, params: p.RetryDead) -> Call[list[tuple[str, str]]]:
-        return self._write(lambda tx: operate.retry_dead(tx, params))
-
-    def purge_dead(self, params: p.PurgeDead) -> Call[int]:
-        return self._write(lambda tx: operate.purge_dead(tx, params))
-
-    def prune_jobs(self, params: p.PruneJobs) -> Call[int]:
-        return self._write(lambda tx: operate.prune_jobs(tx, params))
-
     # Workflows
 
-    def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[bool]:
-        def operation(tx: Tx) -> bool:
-            return carry_out(tx, workflows.add(params.workflow))
-
-        if params.transaction is not None:
-            joined = accept(params.transaction, self.path)
-            return ReadCall(lambda: joined.join(operation))
-        return self._write(operation)
-
-    def read_workflow(self, workflow_id: str) -> Call[WorkflowInfo | None]:
-        return self._read(lambda db, now: look(db, now, workflows.read(workflow_id)))
-
-    def list_workflows(self, params: p.ListWorkflows) -> Call[list[WorkflowInfo]]:
-        return self._read(lambda db, now: look(db, now, workflows.list_all(params)))
-
-    def read_results(self, params: p.ReadResults) -> Call[list[p.StepResult]]:
-        return self._read(lambda db, now: look(db, now, workflows.results(params)))
-
-    def cancel_workflow(self, params: p.CancelWorkflow) -> Call[p.WorkflowCancelled]:
-        return self._write(lambda tx: carry_out(tx, workflows.cancel(params), operate.cancel_job))
-
-    def retry_workflow(self, params: p.RetryWorkflow) -> Call[int]:
-        return self._write(lambda tx: carry_out(tx, workflows.retry(params)))
-
-    def settle_workflows(self, params: p.SettleWorkflows) -> Call[int]:
-        return self._write(lambda tx: coordinate.settle_workflows(tx, params))
-
-    # Schedules
-
-    def read_schedules(self, params: p.ReadSchedules) -> Call[p.Schedules]:
-        return self._read(lambda db, now: schedules.read_schedules(db, now, params))
-
-    def due_schedules(self, params: p.DueSchedules) -> Call[p.Schedules]:
-        return self._read(lambda db, now: schedules.due_schedules(db, now, params))
-
-    def change_schedules(self, params: p.ChangeSchedules) -> Call[dict[str, str | None]]:
-        return self._write(lambda tx: schedules.change_schedules(tx, params))
+    def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[p.WorkflowEnqueued]:
+        return self._join(params.transaction, lambda tx: tx.carry_out(advancing.add(SqliteEngine(tx), params.workflow)))
 
     # The store itself
 
@@ -361,11 +218,8 @@ class SqliteStore:
             schema_version=self._look(lambda db, _: connection.schema_status(db, self.path).current),
         )
 
-    def read_clock(self) -> Call[int]:
-        return self._read(read.read_clock)
-
     def check_store(self, params: p.CheckStore) -> Call[list[p.Finding]]:
-        return ReadCall(lambda: check.check_store(self.path, _DURABILITY[self._synchronous], self._vfs, params.deep))
+        return ThreadCall(lambda: check.check_store(self.path, _DURABILITY[self._synchronous], self._vfs, params.deep))
 
     def migration_status(self) -> p.MigrationStatus:
         if not is_there(self.path):
@@ -373,7 +227,7 @@ class SqliteStore:
             return p.MigrationStatus(0, known[-1][0], [name for _, name, _ in known])
         return connection.look(self.path, self._vfs)
 
-    def migration_sql(self) -> str:
+    def migration_script(self) -> str:
         return connection.migration_script(self.migration_status().current)
 
     def migrate(self) -> p.MigrationStatus:

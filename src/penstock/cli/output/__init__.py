@@ -1,0 +1,1 @@
+"""What commands say: lines, tables, one JSON document, findings."""

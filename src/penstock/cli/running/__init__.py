@@ -1,0 +1,1 @@
+"""How commands run and end: errors, exit codes, interrupts, the event loop."""

@@ -1,0 +1,1 @@
+"""The side of programs: enqueue, follow, build workflows, change schedules."""

@@ -1,0 +1,24 @@
+"""All duties of the leader. Each is one file, and one entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.coordinator.duties.ageing import Ageing
+from penstock.coordinator.duties.expiry import Expiry
+from penstock.coordinator.duties.gates import GateTending
+from penstock.coordinator.duties.ownerless import Ownerless
+from penstock.coordinator.duties.probes import Probes
+from penstock.coordinator.duties.recovery import Recovery
+from penstock.coordinator.duties.retention import Pruning
+from penstock.coordinator.duties.routing import Routing
+from penstock.coordinator.duties.schedules import Firing
+from penstock.coordinator.duties.start_timeout import StartTimeout
+from penstock.coordinator.duties.workflows import WorkflowSteps
+from penstock.coordinator.duty import Duty
+from penstock.coordinator.settings import CoordinatorSettings
+from penstock.store.contract import Store
+
+DUTIES: tuple[Callable[[Store, CoordinatorSettings], Duty], ...] = (
+    Recovery, Ownerless, StartTimeout, Expiry, GateTending, Ageing, Routing, WorkflowSteps, Probes, Pruning, Firing,
+)  # fmt: skip

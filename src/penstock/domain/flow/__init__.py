@@ -1,0 +1,1 @@
+"""What lets jobs through: routing, limits, pauses, resources, turns."""

@@ -1,0 +1,1 @@
+"""When something is due: cron and intervals in time zones, and spreads."""

@@ -1,0 +1,1 @@
+"""The schema and its versions, rights, and what the doctor looks at."""

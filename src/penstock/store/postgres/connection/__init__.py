@@ -1,0 +1,1 @@
+"""Speaking to the server: connections, statements, errors, wake-ups."""

@@ -1,0 +1,1 @@
+"""The way of a job: enqueue, claim, finish, and the gates between them."""

@@ -1,3 +1,0 @@
-SELECT id::text, released FROM penstock.member
-WHERE workflow = %(id)s::uuid AND (state IS NULL OR state <> 1)
-ORDER BY step, place

@@ -1,0 +1,1 @@
+"""The file: opening it, writing to it in turn, what is wrong with it."""

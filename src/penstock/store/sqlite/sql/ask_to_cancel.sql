@@ -1,1 +1,0 @@
-UPDATE penstock_lease SET cancel = 1 WHERE token = :token

@@ -1,3 +1,0 @@
-INSERT INTO penstock_outcome (seq, state, attempt, finished_at, reason, decided_by)
-SELECT seq, :cancelled, attempt, :now, 'cancelled while it was waiting', 'operator' FROM penstock_job WHERE seq = :seq
-ON CONFLICT (seq) DO NOTHING

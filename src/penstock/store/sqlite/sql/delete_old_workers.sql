@@ -1,3 +1,0 @@
-DELETE FROM penstock_worker
-WHERE status IN ('inactive', 'lost') AND heartbeat_at < :before
-    AND session NOT IN (SELECT session FROM penstock_lease)

@@ -1,1 +1,0 @@
-DELETE FROM penstock_pause WHERE kind = :kind AND name = :name

@@ -1,1 +1,0 @@
-DELETE FROM penstock_schedule WHERE name = :name AND revision = :before

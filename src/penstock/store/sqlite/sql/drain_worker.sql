@@ -1,1 +1,0 @@
-UPDATE penstock_worker SET status = 'draining' WHERE session = :session AND status = 'active'

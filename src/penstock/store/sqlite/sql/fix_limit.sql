@@ -1,2 +1,0 @@
-INSERT INTO penstock_limit (origin, most, period) VALUES (:origin, :most, :period)
-ON CONFLICT (origin) DO UPDATE SET most = excluded.most, period = excluded.period

@@ -1,1 +1,0 @@
-DELETE FROM penstock_limit

@@ -1,0 +1,1 @@
+DELETE FROM penstock_gate_limit

@@ -1,1 +1,0 @@
-UPDATE penstock_outcome SET retried_as = :new_id WHERE seq = :seq

@@ -1,4 +1,0 @@
--- For as many beats as there are in :lasts; `stale_after` is three of them, and the first may come at once.
-UPDATE penstock_worker
-SET failing = :failing, unreached = :unreached, marked = 1 + (3 * :lasts + min(stale_after, 1000000000000000)) / max(stale_after, 1)
-WHERE session IN (SELECT value FROM json_each(:sessions))

@@ -1,1 +1,0 @@
-SELECT min(next_at) FROM penstock_schedule WHERE status = 'active' AND next_at > :now

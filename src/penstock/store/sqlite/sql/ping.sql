@@ -1,1 +1,0 @@
-SELECT value FROM penstock_meta WHERE key = 'schema_version'

@@ -1,1 +1,0 @@
-SELECT origin, most, period FROM penstock_limit ORDER BY origin

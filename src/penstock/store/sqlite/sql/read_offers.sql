@@ -1,1 +1,0 @@
-SELECT session, id, status, types, queues, capabilities, resources FROM penstock_worker

@@ -1,6 +1,0 @@
-SELECT
-    name, plan, status, next_at, fires, anchor, last_at, last_job, declared, created_at, changed_at, changed_by,
-    revision
-FROM penstock_schedule
-WHERE :names IS NULL OR name IN (SELECT value FROM json_each(:names))
-ORDER BY name

@@ -1,1 +1,0 @@
-SELECT name, options FROM penstock_type ORDER BY name

@@ -1,0 +1,1 @@
+SELECT name, options FROM penstock_job_type ORDER BY name

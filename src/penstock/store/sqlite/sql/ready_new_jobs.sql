@@ -1,2 +1,0 @@
-INSERT INTO penstock_ready (lane, priority, due_at, seq, tenant)
-SELECT lane, priority, due_at, seq, tenant ->> 'org' FROM penstock_job WHERE seq > :last_job AND due_at <= :now

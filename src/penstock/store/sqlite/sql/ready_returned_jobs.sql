@@ -1,6 +1,0 @@
-INSERT INTO penstock_ready (lane, priority, due_at, seq, avoid, tenant)
-SELECT job.lane, job.priority, job.due_at, job.seq, job.avoid, iif(json_valid(job.tenant), job.tenant ->> 'org', NULL)
-FROM json_each(:rows) AS row
-JOIN penstock_lease AS lease ON lease.token = row.value ->> 0
-JOIN penstock_job AS job ON job.seq = lease.seq
-WHERE NOT (row.value ->> 1) AND NOT lease.cancel AND job.due_at <= :now

@@ -1,1 +1,0 @@
-SELECT status, slots FROM penstock_worker WHERE session = :session

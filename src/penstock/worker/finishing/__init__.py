@@ -1,0 +1,1 @@
+"""Says how attempts ended, and stores it in batches."""

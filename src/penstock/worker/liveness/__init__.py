@@ -1,0 +1,1 @@
+"""Says that the worker is alive, and notices what is not."""

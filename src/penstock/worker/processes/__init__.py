@@ -1,0 +1,1 @@
+"""Child processes: for handlers that compute, and for attempts that run isolated."""
