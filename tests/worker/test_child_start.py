@@ -20,11 +20,11 @@ from types import ModuleType
 import pytest
 
 from penstock import App, ConfigError, State
-from penstock.store.params import ListJobs
-from penstock.worker import spawned
+from penstock.store.contract import ListJobs
+from penstock.worker.processes import process
 from tests.worker import process_jobs as jobs
 from tests.worker.process_jobs import entries
-from tests.worker.running import beside_worker, burst, no_child_left, until
+from tests.worker.running import PATIENCE_SECONDS, beside_worker, burst, no_child_left, until
 
 Tasks = Callable[[str], ModuleType]
 NUMBERS = itertools.count()
@@ -194,7 +194,7 @@ def test_an_exit_of_a_stray_task_replaces_the_child(process_app: App, capfd: pyt
 def test_a_leaving_child_that_hangs_is_killed(
     process_app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(spawned, "LEAVE_SECONDS", 0.05)
+    monkeypatch.setattr(process, "LEAVE_SECONDS", 0.05)
 
     async def story() -> None:
         job = await jobs.leave_thread.aenqueue()
@@ -208,7 +208,7 @@ AT_IMPORT = """
 import signal, sys
 class Finder:
     def find_spec(self, name, *_):
-        if name == "penstock.worker.child":
+        if name == "penstock.worker.processes.child_main":
             print("interrupted", flush=True)
             signal.raise_signal(signal.SIGINT)
 sys.meta_path.insert(0, Finder())
@@ -219,9 +219,9 @@ def test_ctrl_c_while_a_child_imports_what_it_needs_is_left_to_the_worker() -> N
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.close()  # The worker is gone: it ends when it has begun.
-        code = AT_IMPORT + spawned.CODE
+        code = AT_IMPORT + process.CODE
         done = subprocess.run(
-            [sys.executable, "-P", "-c", code, str(theirs.fileno()), str(os.getpid()), spawned.OURS],
+            [sys.executable, "-P", "-c", code, str(theirs.fileno()), str(os.getpid()), process.OURS],
             pass_fds=[theirs.fileno()], capture_output=True, text=True, timeout=60, check=False,
             start_new_session=True,  # It kills its group at the end.
         )  # fmt: skip
@@ -233,14 +233,22 @@ def test_ctrl_c_while_a_child_imports_what_it_needs_is_left_to_the_worker() -> N
 def test_many_replacements_leave_nothing_behind(process_app: App) -> None:
     jobs.die_first.enqueue(signal.SIGKILL)
     burst(process_app, process_slots=1)  # Opens what stays open: the store, and its bell for the retry.
-    files, threads = held(), threading.active_count()
+    files, threads = held(), running()
     handles = process_app.enqueue_many(jobs.echo.bind(number) for number in range(20))
     dead = [jobs.die_first.enqueue(signal.SIGKILL) for _ in range(5)]
     burst(process_app, process_slots=3, max_jobs=1)
     assert [job.result(0) for job in handles] == list(range(20))
     assert [job.result(0) for job in dead] == [2] * 5
     assert held() == files
-    assert threading.active_count() == threads
+    assert running() == threads
+
+
+def running() -> list[str]:
+    """The names of the threads that stay: one that has told of the end of its child is about to end too."""
+    for thread in threading.enumerate():
+        if thread.name == "penstock-child":
+            thread.join(PATIENCE_SECONDS)
+    return sorted(thread.name for thread in threading.enumerate())
 
 
 def held() -> list[str]:
