@@ -16,8 +16,13 @@ TEXTS = {
     for engine, files in (("postgres", postgres.sql_files()), ("sqlite", sqlite.sql_files()))
     for name, file in files.items()
 }
-PLACES = {"sqlite check_pointers": ["'scheduled'"]}
-"""Words of the same letters that name a table."""
+PLACES = {
+    "sqlite check_pointers": ["'scheduled'"],
+    "sqlite fold_into": ["'completed'", "'retried'", "'dead'", "'cancelled'", "'expired'"],
+    "sqlite fold_tenants": ["'completed'"],
+    "sqlite store_gauges": ["'pending'", "'blocked'", "'scheduled'", "'claimed'", "'running'"],
+}
+"""Words of the same letters that name a table, or a column."""
 OTHER_NUMBERS = re.compile(
     r"LIMIT \d|SELECT 1\b|->>? ?\d+|(?:GROUP|ORDER) BY .*|\b(?:cancel|released) = 1|pointers > 1"
     r"|\(\d, (?:done|moment)\.|\$\[\d.*?'|\}, 1\)|, 1, 0\)"

@@ -41,6 +41,26 @@ from penstock.store.contract.duties import (
     SettleWorkflows as SettleWorkflows,
     TendGates as TendGates,
 )
+from penstock.store.contract.figures import (
+    KEPT_SECONDS as KEPT_SECONDS,
+    SPANS as SPANS,
+    CapacityRow as CapacityRow,
+    CountedGauges as CountedGauges,
+    CountGauges as CountGauges,
+    Depth as Depth,
+    Ended as Ended,
+    FigurePage as FigurePage,
+    FigureRow as FigureRow,
+    FiguresStore as FiguresStore,
+    FoldFigures as FoldFigures,
+    Gauge as Gauge,
+    Page as Page,
+    ReadFigures as ReadFigures,
+    Sample as Sample,
+    Span as Span,
+    StoreSample as StoreSample,
+    TenantRow as TenantRow,
+)
 from penstock.store.contract.happened import (
     ALL_STORED as ALL_STORED,
     Changed as Changed,
@@ -150,7 +170,7 @@ from penstock.store.contract.workflows import (
 )
 
 
-class Store(JobQueue, Workers, Duties, Reads, Operations, Workflows, Schedules, Admin, Protocol):
+class Store(JobQueue, Workers, Duties, Reads, Operations, Workflows, Schedules, FiguresStore, Admin, Protocol):
     """A durable store of jobs: every role."""
 
 

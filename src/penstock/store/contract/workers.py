@@ -14,6 +14,7 @@ from penstock.domain.options import (
     Resources,
 )
 from penstock.store.call import Call
+from penstock.store.contract.figures import Page
 from penstock.store.contract.happened import Happened
 
 STALE_HEARTBEATS = 3
@@ -51,8 +52,11 @@ WorkerStatus = Literal["active", "draining", "inactive", "lost"]
 
 
 class HeartbeatWorker(msgspec.Struct, frozen=True):
+    """`page` is what it has counted, if anything: it is stored also when the session is not known any more."""
+
     session: int
     status: WorkerStatus = "active"
+    page: Page | None = None
 
 
 class Heartbeat(msgspec.Struct, frozen=True):

@@ -33,6 +33,7 @@ from penstock.store.postgres.hot import enqueue, finish
 from penstock.store.postgres.pages import PAGES
 from penstock.store.sql.engine import Engine
 from penstock.store.sql.operations import duties, once, reads, workers
+from penstock.store.sql.operations.figures import booked, booked_enqueue
 from penstock.store.sql.steps import Steps
 from penstock.store.sql.store import AlikeOnEngines
 from penstock.store.sql.workflows import advancing
@@ -75,7 +76,11 @@ class PostgresStore(AlikeOnEngines):
         return self._call(steps, Role.WRITE, alone=alone)
 
     def _do(self, steps: Callable[[Engine], Steps[T]]) -> StoreCall[T]:
-        return self._write(lambda: steps(self._engine()))
+        def booking() -> Steps[T]:
+            engine = self._engine()
+            return booked(engine, steps(engine))
+
+        return self._write(booking)
 
     def _engine(self, own: bool = True) -> PostgresEngine:
         return PostgresEngine(self._random, self._beats, own)
@@ -114,8 +119,8 @@ class PostgresStore(AlikeOnEngines):
 
         def steps() -> Steps[list[p.Enqueued]]:
             if whole is None:
-                return enqueue.enqueue_steps(jobs, own=own)
-            return enqueue.enqueue_whole_steps(jobs, whole, own=own)
+                return booked_enqueue(enqueue.enqueue_steps(jobs, own=own))
+            return booked_enqueue(enqueue.enqueue_whole_steps(jobs, whole, own=own))
 
         if own:
             return self._write(steps)
@@ -202,8 +207,9 @@ class PostgresStore(AlikeOnEngines):
     def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[p.WorkflowEnqueued]:
         new = params.workflow
         if params.transaction is not None:
+            engine = self._engine(own=False)
             return self._join(
-                params.transaction, lambda: advancing.add(self._engine(own=False), new), _first_specs(new), "aenqueue()"
+                params.transaction, lambda: booked(engine, advancing.add(engine, new)), _first_specs(new), "aenqueue()"
             )
         return self._do(lambda engine: advancing.add(engine, new))
 

@@ -15,7 +15,7 @@ from penstock.store.call import Call
 from penstock.store.sql.declared import read_types
 from penstock.store.sql.engine import Engine
 from penstock.store.sql.gating import read_limits
-from penstock.store.sql.operations import duties, flow, jobs, once, reads, schedules, workers
+from penstock.store.sql.operations import duties, figures, flow, jobs, once, reads, schedules, workers
 from penstock.store.sql.steps import Steps
 from penstock.store.sql.workflows import acting, reading
 
@@ -155,6 +155,26 @@ class AlikeOnEngines:
 
     def change_schedules(self, params: p.ChangeSchedules) -> Call[p.SchedulesChanged]:
         return self._do(lambda engine: schedules.change_schedules(engine, params))
+
+    # Figures
+
+    def fold_figures(self, params: p.FoldFigures) -> Call[int]:
+        return self._do(lambda engine: figures.fold_figures(params))
+
+    def read_figures(self, params: p.ReadFigures) -> Call[p.FigurePage]:
+        return self._ask(lambda: figures.read_figures(params))
+
+    def count_gauges(self, params: p.CountGauges) -> Call[p.CountedGauges]:
+        return self._ask(lambda: figures.count_gauges(params))
+
+    def store_sample(self, params: p.StoreSample) -> Call[None]:
+        return self._do(lambda engine: figures.store_sample(params))
+
+    def read_sample(self) -> Call[p.Sample | None]:
+        return self._ask(figures.read_sample)
+
+    def read_capacity(self) -> Call[list[p.CapacityRow]]:
+        return self._ask(figures.read_capacity)
 
     def read_clock(self) -> Call[int]:
         return self._ask(reads.read_clock)

@@ -20,6 +20,7 @@ from penstock.store.call import Call, ThreadCall
 from penstock.store.contract import Transaction
 from penstock.store.sql.engine import Engine
 from penstock.store.sql.operations import duties, once, reads, workers
+from penstock.store.sql.operations.figures import booked
 from penstock.store.sql.steps import Steps
 from penstock.store.sql.store import AlikeOnEngines
 from penstock.store.sql.workflows import advancing
@@ -31,7 +32,7 @@ from penstock.store.sqlite.connection.place import is_there
 from penstock.store.sqlite.connection.statements import migrations
 from penstock.store.sqlite.connection.still import read_still
 from penstock.store.sqlite.connection.transaction import TransactionBlock, accept, atransaction
-from penstock.store.sqlite.connection.tx import look
+from penstock.store.sqlite.connection.tx import Tx, look
 from penstock.store.sqlite.connection.writer import Operation, WriteCall, Writer
 from penstock.store.sqlite.engine import SqliteEngine
 from penstock.store.sqlite.hot import claim, enqueue, finish
@@ -113,7 +114,7 @@ class SqliteStore(AlikeOnEngines):
         return WriteCall(self._writer, operation, durable)
 
     def _do(self, steps: Callable[[Engine], Steps[T]], durable: bool = True) -> WriteCall[T]:
-        return self._write(lambda tx: tx.carry_out(steps(SqliteEngine(tx))), durable)
+        return self._write(lambda tx: _booked(tx, steps), durable)
 
     def _look(self, query: Callable[[apsw.Connection, int], T]) -> T:
         if self._open is None and not self._create and not self._closed:  # A command, which may only look at a backup.
@@ -133,7 +134,7 @@ class SqliteStore(AlikeOnEngines):
         jobs, whole = params.jobs, params.whole
         if whole is None:
             return self._join(params.transaction, enqueue.Enqueue(jobs))
-        return self._join(params.transaction, lambda tx: enqueue.enqueue_whole(tx, jobs, whole))
+        return self._join(params.transaction, lambda tx: enqueue.booked(tx, enqueue.enqueue_whole(tx, jobs, whole)))
 
     def _join(self, conn: object, operation: Operation[T]) -> Call[T]:
         """In the caller's transaction, if there is one."""
@@ -200,7 +201,9 @@ class SqliteStore(AlikeOnEngines):
     # Workflows
 
     def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[p.WorkflowEnqueued]:
-        return self._join(params.transaction, lambda tx: tx.carry_out(advancing.add(SqliteEngine(tx), params.workflow)))
+        return self._join(
+            params.transaction, lambda tx: _booked(tx, lambda engine: advancing.add(engine, params.workflow))
+        )
 
     # The store itself
 
@@ -236,6 +239,12 @@ class SqliteStore(AlikeOnEngines):
         self._create = True
         self._file()
         return before
+
+
+def _booked(tx: Tx, steps: Callable[[Engine], Steps[T]]) -> T:
+    """The operation, and what it did to jobs in the figures."""
+    engine = SqliteEngine(tx)
+    return tx.carry_out(booked(engine, steps(engine)))
 
 
 _DURABILITY = {

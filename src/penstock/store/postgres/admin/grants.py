@@ -10,7 +10,7 @@ from penstock.store.postgres.connection.statements import NAME_CHARS_MAX, quoted
 EVERYBODY = ("public", "none")
 
 RIGHTS = {
-    "SELECT": ("meta",),
+    "SELECT": ("meta", "capacity"),
     "SELECT, INSERT": ("lane",),
     "SELECT, UPDATE": ("order_number",),
     "SELECT, INSERT, UPDATE": ("job_type", "leader"),
@@ -35,6 +35,11 @@ RIGHTS = {
         "need",
         "member",
         "schedule",
+        "page",
+        "figure",
+        "tenant_figure",
+        "gauge",
+        "sample",
     ),
     "INSERT": ("audit",),
 }

@@ -21,6 +21,7 @@ from penstock.store.postgres.connection.operation import Operation
 from penstock.store.postgres.connection.statements import Numbered, in_schema, numbered, sql
 from penstock.store.postgres.hot.finish import end_and_tell
 from penstock.store.sql.endings import ending_unheard
+from penstock.store.sql.operations.figures import book_happened
 from penstock.store.sql.steps import Statement, Steps, run
 
 MOVE_TOKENS = Statement("move_tokens", {})
@@ -146,4 +147,7 @@ def settle_steps(session: int, doubt: Doubt) -> Steps[list[Happened]]:
     if doubt.backend is not None:
         yield from run("end_backend", pid=doubt.backend[0], begun=doubt.backend[1])
     tokens = [token for (token,) in (yield from run("leases_after", session=session, token=doubt.newest))]
-    return (yield from end_and_tell([ending_unheard(token) for token in tokens])) if tokens else []
+    happened = (yield from end_and_tell([ending_unheard(token) for token in tokens])) if tokens else []
+    if happened:
+        yield from book_happened(happened)
+    return happened

@@ -23,6 +23,7 @@ from penstock.store.postgres.connection.notifier import Notifier
 from penstock.store.postgres.connection.operation import Operation
 from penstock.store.postgres.connection.pool import Pool
 from penstock.store.postgres.hot.enqueue import enqueue_steps, is_plain
+from penstock.store.sql.operations.figures import booked_enqueue
 
 Enqueue = Operation[list[Enqueued]]
 
@@ -68,7 +69,9 @@ class Together:
         """One statement where the jobs allow it."""
         wake = self._address.notify and self._notifier.now()
         seconds = self._address.timeout
-        return Operation(lambda seen: enqueue_steps(jobs, wake=wake), alone=is_plain(jobs), seconds=seconds)
+        if is_plain(jobs):
+            return Operation(lambda seen: enqueue_steps(jobs, wake=wake), alone=True, seconds=seconds)
+        return Operation(lambda seen: booked_enqueue(enqueue_steps(jobs, wake=wake)), seconds=seconds)
 
     def _storing(self, batch: list[Waiting]) -> Generator[Enqueue, list[Enqueued], None]:
         """All as one; if that fails, each alone, so that nobody gets the error of another."""

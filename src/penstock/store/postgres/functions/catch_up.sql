@@ -18,7 +18,8 @@ BEGIN
             )),
             ('penstock.gate', 'gate', (SELECT max(gate.gate) FROM penstock.gate)),
             ('penstock.history', 'step', (SELECT max(history.step) FROM penstock.history)),
-            ('penstock.audit', 'entry', (SELECT max(audit.entry) FROM penstock.audit))
+            ('penstock.audit', 'entry', (SELECT max(audit.entry) FROM penstock.audit)),
+            ('penstock.page', 'entry', (SELECT max(page.entry) FROM penstock.page))
         ) AS row (name, number, highest)
     LOOP
         IF one.highest > coalesce(pg_sequence_last_value(one.sequence), 0) THEN

@@ -25,6 +25,7 @@ from penstock.store.postgres.hot.turns import turn_steps
 from penstock.store.sql.endings import AVOID_US, refuse_claim
 from penstock.store.sql.gating import any_limited, rest_of
 from penstock.store.sql.lanes import Eligible, Lane
+from penstock.store.sql.operations.figures import book_happened
 from penstock.store.sql.rows import read_resources
 from penstock.store.sql.steps import Steps, run, value
 from penstock.store.sql.turns import any_shared
@@ -54,6 +55,8 @@ def claim_steps(claim: ClaimJobs, seen: Seen) -> Steps[Claimed]:
         if jobs or rest.limit <= 0:  # Else who was let through may not exist, and another be next.
             break
     moments = [at for at in (claimed.next_due_at, seen.wake_at) if at is not None]
+    if seen.happened:
+        yield from book_happened(seen.happened)
     return Claimed(jobs, claimed.claimed_at, min(moments, default=None), tuple(seen.happened))
 
 

@@ -25,6 +25,7 @@ from penstock.store.contract import (
 from penstock.store.sql.endings import Ending, ending_of, ending_unheard
 from penstock.store.sql.engine import Engine
 from penstock.store.sql.happening import describe_leases, told_endings
+from penstock.store.sql.operations.figures import book_happened
 from penstock.store.sql.steps import Steps, run
 from penstock.store.sql.workflows.finishing import follow, has_members, members_of
 
@@ -50,6 +51,8 @@ def finish_steps(finish: FinishJobs, engine: Engine, alone: bool = False) -> Ste
         endings = [ending_of(end) for end in finish.unfinished]
         parts.append((yield from end_attempts(endings, finish.history, own, alone)))
     happened = engine.happened
+    if happened:
+        yield from book_happened(happened)
     if len(parts) == 1 and not happened:
         return parts[0]
     lost = {token for part in parts for token in part.lost}

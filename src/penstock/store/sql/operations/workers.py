@@ -10,6 +10,7 @@ from penstock.store.sql.faults import tell_ownerless
 from penstock.store.sql.gating import read_limits
 from penstock.store.sql.operations.audit import audit
 from penstock.store.sql.operations.duties import end_and_tell
+from penstock.store.sql.operations.figures import book_page
 from penstock.store.sql.operations.term import check_term
 from penstock.store.sql.steps import Steps, as_json, run
 
@@ -56,6 +57,8 @@ def register_worker(engine: Engine, worker: p.RegisterWorker) -> Steps[p.Registe
 
 def heartbeat_worker(engine: Engine, beat: p.HeartbeatWorker) -> Steps[p.Heartbeat]:
     """On PostgreSQL each statement by itself: what is answered is stored."""
+    if beat.page is not None:
+        yield from book_page(beat.page)
     seen = engine.beats.get(beat.session)
     beaten = yield from run("heartbeat_worker", session=beat.session, status=beat.status, seen=seen)
     if beaten:

@@ -6,6 +6,7 @@ from penstock.store.contract import Claim, Claimed, ClaimJobs
 from penstock.store.sql.endings import refuse_claim
 from penstock.store.sql.gating import any_limited, rest_of
 from penstock.store.sql.lanes import Eligible
+from penstock.store.sql.operations.figures import book_happened
 from penstock.store.sql.turns import any_shared
 from penstock.store.sqlite.connection.tx import Tx
 from penstock.store.sqlite.hot.expiry import expire_overdue, promote_due
@@ -39,7 +40,10 @@ def claim_jobs(tx: Tx, claim: ClaimJobs) -> Claimed:
     elif any_shared(jobs):
         tx.lanes.turns.note(jobs)
     following = min((at for at in (next_due_at, wake_at) if at is not None), default=None)
-    return Claimed(jobs, tx.now, following, tuple(tx.happened[mark:]))
+    happened = tuple(tx.happened[mark:])
+    if happened:
+        tx.carry_out(book_happened(happened))
+    return Claimed(jobs, tx.now, following, happened)
 
 
 def _lease(tx: Tx, claim: ClaimJobs, lanes: Eligible, token: int) -> list[Claim]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.store.contract import Enqueued, Happened, JobSpec, NewJob, WholeKey
+from penstock.store.sql.operations.figures import book_happened
 from penstock.store.sql.unroutable import end_new, marked, with_late
 from penstock.store.sqlite.connection.tx import Interned, Tx, as_json
 from penstock.store.sqlite.hot.expiry import catch_up
@@ -18,6 +19,8 @@ from penstock.store.sqlite.hot.unroutable import fail_new_after
 
 STATEMENT_CHARS_MAX = 64 * 1024 * 1024
 LAST_OF_ALL = 2**63 - 1
+
+_happened = attrgetter("happened")
 
 
 class Enqueue:
@@ -29,11 +32,18 @@ class Enqueue:
         self._jobs = jobs
 
     def __call__(self, tx: Tx) -> list[Enqueued]:
-        return enqueue_jobs(tx, self._jobs)
+        return booked(tx, enqueue_jobs(tx, self._jobs))
 
     def together(self, tx: Tx, operations: list[Enqueue]) -> list[list[Enqueued]]:
-        answers = iter(enqueue_jobs(tx, [job for operation in operations for job in operation._jobs]))
+        answers = iter(booked(tx, enqueue_jobs(tx, [job for operation in operations for job in operation._jobs])))
         return [[next(answers) for _ in operation._jobs] for operation in operations]
+
+
+def booked(tx: Tx, answers: list[Enqueued]) -> list[Enqueued]:
+    """Some may have ended at once, or have ended others."""
+    if any(map(_happened, answers)):
+        tx.carry_out(book_happened(one for answer in answers for one in answer.happened))
+    return answers
 
 
 def enqueue_whole(tx: Tx, jobs: Sequence[NewJob], whole: WholeKey) -> list[Enqueued]:

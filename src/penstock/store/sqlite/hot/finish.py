@@ -20,6 +20,7 @@ from penstock.store.contract import (
 )
 from penstock.store.sql.endings import Ending, ending_of
 from penstock.store.sql.engine import Engine
+from penstock.store.sql.operations.figures import book_happened
 from penstock.store.sql.steps import Steps, run
 from penstock.store.sql.workflows.finishing import follow, has_members
 from penstock.store.sqlite.connection.tx import Tx, as_json
@@ -45,6 +46,8 @@ def finish_jobs(tx: Tx, finish: FinishJobs, engine: Engine) -> Finished:
     if finish.unfinished:
         cancelled += end_attempts(tx, [ending_of(end) for end in finish.unfinished], finish.history)
     happened = engine.happened
+    if happened:
+        tx.carry_out(book_happened(happened))
     return Finished(sorted(set(lost)), cancelled, happened) if lost or cancelled or happened else ALL_STORED
 
 

@@ -1,0 +1,1 @@
+UPDATE penstock.page SET folded = true WHERE entry = any(%(entries)s::bigint[])

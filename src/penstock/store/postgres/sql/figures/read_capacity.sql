@@ -1,0 +1,1 @@
+SELECT * FROM penstock.capacity ORDER BY type, queue, capability

@@ -1,0 +1,2 @@
+SELECT type, queue, capability, pending, ready, blocked, scheduled, retrying, claimed, running, oldest_due_at,
+    workers, slots FROM penstock.gauge ORDER BY type, queue, capability

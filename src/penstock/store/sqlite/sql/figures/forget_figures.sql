@@ -1,0 +1,1 @@
+DELETE FROM penstock_figure WHERE span = :span AND at < :now - :age

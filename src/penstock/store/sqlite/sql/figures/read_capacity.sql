@@ -1,0 +1,1 @@
+SELECT * FROM penstock_capacity ORDER BY type, queue, capability

@@ -1,0 +1,1 @@
+SELECT at, seconds, completed, cancelled, dead, expired FROM penstock_sample
