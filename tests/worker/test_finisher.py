@@ -12,7 +12,7 @@ import pytest
 
 from penstock.domain.errors import CommitUncertain, ConfigError, StoreBusy, StoreError, StoreGone, StoreRefused
 from penstock.domain.job import Event
-from penstock.observe.events import Ended, EndedBatch
+from penstock.observe.events import Ended, EndedBatch, Quiet
 from penstock.store.contract import (
     Completed,
     EndedAttempts,
@@ -29,6 +29,7 @@ from penstock.worker.finishing.finisher import Attached, Finisher
 from penstock.worker.liveness import outage
 from tests.worker.fakes import Answer, claim, released
 
+SECONDS = 0.1
 SESSION = 7
 
 
@@ -67,7 +68,7 @@ class FinishStore:
     def read_job(self, job_id: str) -> Any:
         return Answer(lambda: None if job_id in self.removed else object())
 
-    def told(self, ended: Sequence[Ended], answer: Finished) -> None:
+    def told(self, ended: Sequence[Ended], answer: Finished, quiet: Quiet | None) -> None:
         batch = EndedBatch("worker", ended, answer)
         for one in batch.ended:
             token = one.end.token
@@ -108,7 +109,7 @@ def test_outcomes_survive_an_outage_of_the_store() -> None:
     store = FinishStore(StoreBusy("locked"), StoreError("the disk"), StoreBusy("locked"))
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(claim(1), success(1))
+        finisher.completed(claim(1), success(1), SECONDS)
         await asyncio.sleep(0)
         finisher.unfinished(claim(2), released(2))
         await finisher.flush()
@@ -131,10 +132,10 @@ def test_what_is_on_its_way_to_the_store_is_told_as_begun_like_what_waits() -> N
             return answer()
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(claim(1), Completed(1, 11))
+        finisher.completed(claim(1), Completed(1, 11), SECONDS)
         finisher.unfinished(claim(2), msgspec.structs.replace(released(2), started_at=12))
         await started.wait()
-        finisher.completed(claim(3), Completed(3, 13))
+        finisher.completed(claim(3), Completed(3, 13), SECONDS)
         assert sorted(finisher.starts()) == [(1, 11), (2, 12), (3, 13)]
         go_on.set()
         await finisher.flush()
@@ -148,10 +149,10 @@ def test_what_gathers_while_a_batch_is_stored_becomes_the_next_batch() -> None:
     store = FinishStore()
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(claim(1), success(1))
+        finisher.completed(claim(1), success(1), SECONDS)
         await asyncio.sleep(0)
         for token in range(2, 12):
-            finisher.completed(claim(token), success(token))
+            finisher.completed(claim(token), success(token), SECONDS)
         await finisher.flush()
 
     with_finisher(store, story)
@@ -164,7 +165,7 @@ def test_flush_waits_until_everything_is_stored() -> None:
 
     async def story(finisher: Finisher) -> None:
         await finisher.flush()
-        finisher.completed(claim(1), success(1))
+        finisher.completed(claim(1), success(1), SECONDS)
         await finisher.flush()
         assert store.tokens == [1]
 
@@ -176,7 +177,7 @@ def test_a_store_that_is_gone_is_fatal_and_does_not_hang_the_flush() -> None:
     store = FinishStore(gone)
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(claim(1), success(1))
+        finisher.completed(claim(1), success(1), SECONDS)
         await finisher.flush()
 
     assert with_finisher(store, story) == [gone]
@@ -188,8 +189,8 @@ def test_refused_outcomes_are_counted_and_told_though_nobody_wanted_to_hear_of_t
     store.lost = [1]
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(claim(1), success(1))
-        finisher.completed(claim(2), success(2))
+        finisher.completed(claim(1), success(1), SECONDS)
+        finisher.completed(claim(2), success(2), SECONDS)
         await finisher.flush()
         assert finisher.lost == 1
 
@@ -206,7 +207,7 @@ def test_what_a_person_had_cancelled_is_told_as_that_and_its_hooks_are_not_calle
         for token in (1, 2):
             finisher.tell(Ended(claim(token), success(token)))
             finisher.after(token, lambda token=token: called.append(token))  # type: ignore[misc]
-            finisher.completed(claim(token), success(token))
+            finisher.completed(claim(token), success(token), SECONDS)
         await finisher.flush()
 
     with_finisher(store, story)
@@ -229,7 +230,7 @@ def test_after_an_uncertain_commit_the_store_is_asked_what_is_true(event: Event 
 
     async def story(finisher: Finisher) -> None:
         finisher.tell(Ended(claim(1), success(1)))
-        finisher.completed(claim(1), success(1))
+        finisher.completed(claim(1), success(1), SECONDS)
         await finisher.flush()
         assert finisher.lost == (event is None)
 
@@ -266,7 +267,7 @@ def test_a_store_that_fails_while_it_is_asked_is_asked_again() -> None:
 
     async def story(finisher: Finisher) -> None:
         finisher.tell(Ended(claim(1), success(1)))
-        finisher.completed(claim(1), success(1))
+        finisher.completed(claim(1), success(1), SECONDS)
         await finisher.flush()
 
     with_finisher(store, story)
@@ -327,10 +328,10 @@ def test_what_the_store_never_takes_holds_up_nobody_else(error: Exception) -> No
 
             return fail
 
-        finisher.completed(claim(1), success(1))
+        finisher.completed(claim(1), success(1), SECONDS)
         for token in (2, 3):
             finisher.after(token, lambda token=token: told.append(f"{token} is done"))  # type: ignore[misc]
-            finisher.completed(claim(token), success(token), with_follow_up(token), refused(token))
+            finisher.completed(claim(token), success(token), SECONDS, with_follow_up(token), refused(token))
         finisher.unfinished(claim(4), released(4))
         finisher.unfinished(claim(5), msgspec.structs.replace(released(5), member="the-id", error="odd"))
         await finisher.flush()
@@ -348,13 +349,13 @@ def test_after_an_outage_all_that_waited_are_counted(caplog: pytest.LogCaptureFi
     store = FinishStore(StoreBusy("locked"))
 
     async def story(finisher: Finisher) -> None:
-        finisher.completed(claim(1), success(1))
+        finisher.completed(claim(1), success(1), SECONDS)
         while store.troubles:
             await asyncio.sleep(0)
         for token in (2, 3):  # While the first waits for its next try.
-            finisher.completed(claim(token), success(token))
+            finisher.completed(claim(token), success(token), SECONDS)
         await finisher.flush()
-        finisher.completed(claim(4), success(4))
+        finisher.completed(claim(4), success(4), SECONDS)
         await finisher.flush()
 
     with caplog.at_level(logging.WARNING, "penstock.worker"):
@@ -371,7 +372,7 @@ def test_an_error_that_nobody_has_caused_ends_the_finisher() -> None:
 
     async def main() -> None:
         finisher = Finisher(cast(SqlStore, store), "default", lambda error: None, lambda: SESSION, store.told)
-        finisher.completed(claim(1), success(1))
+        finisher.completed(claim(1), success(1), SECONDS)
         await asyncio.wait_for(finisher.run(), 30)
 
     with pytest.raises(RecursionError, match="a defect"):
@@ -407,7 +408,7 @@ def test_outcomes_that_wait_for_open_transactions_are_stored_one_at_a_time() -> 
             finisher.settle(held, lambda state, held=held: finisher.unfinished(held, released(held.token)))  # type: ignore[misc]
         while not waiting:
             await asyncio.sleep(0)
-        finisher.completed(claim(9), success(9))
+        finisher.completed(claim(9), success(9), SECONDS)
         while 9 not in stored:
             await asyncio.sleep(0)
         go_on.set()

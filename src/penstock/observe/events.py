@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
@@ -33,14 +34,25 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     seconds: float | None = None
     error: ErrorInfo | None = None
     result: str | None = None
+    timed_out: bool = False
+
+
+class Quiet(NamedTuple):
+    """Successes that nobody wants to be told of one by one: their claims, outcomes, and seconds, each in order."""
+
+    claims: Sequence[Claim]
+    done: Sequence[Completed]
+    seconds: Sequence[float]
 
 
 class EndedBatch:
     """Attempts of one worker whose outcomes went to the store together, and what it made of them."""
 
-    def __init__(self, worker_id: str, ended: Sequence[Ended], answer: Finished = ALL_STORED) -> None:
+    def __init__(self, worker_id: str, ended: Sequence[Ended], answer: Finished = ALL_STORED,
+                 quiet: Quiet | None = None) -> None:  # fmt: skip
         self.worker_id = worker_id
         self.ended = ended
+        self.quiet = quiet
         self.lost = frozenset(answer.lost)
         """The tokens of those that had been taken from this worker: nothing has happened to their jobs here."""
         self.cancelled = frozenset(answer.cancelled)
@@ -71,9 +83,14 @@ class Observer:
 
     every_success = False
     """Whether it wants all attempts that succeed; all others it always gets. The log wants them by its level."""
+    quiet = False
+    """Whether it wants batches in which there is nothing but successes that nobody wants."""
 
     def happened(self, jobs: Sequence[Happened]) -> None:
         """To jobs that others have ended, returned or moved."""
+
+    def claimed(self, worker_id: str, claims: Sequence[Claim], claimed_at: int) -> None:
+        """By a worker here. Told to those who take quiet batches."""
 
     def ended(self, batch: EndedBatch) -> None:
         """Attempts of a worker here."""
@@ -87,12 +104,23 @@ class Events:
         self._observers = observers
         self.every_success = any(one.every_success for one in observers)
 
+    def add(self, observer: Observer) -> None:
+        """From now on. One that wants every success must be there from the beginning."""
+        self._observers = (*self._observers, observer)
+
+    def remove(self, observer: Observer) -> None:
+        self._observers = tuple(one for one in self._observers if one is not observer)
+
     def happened(self, jobs: Sequence[Happened]) -> None:
         if jobs:
             self._hand_on(lambda observer: observer.happened(jobs))
 
+    def claimed(self, worker_id: str, claims: Sequence[Claim], claimed_at: int) -> None:
+        self._hand_on(lambda observer: observer.claimed(worker_id, claims, claimed_at) if observer.quiet else None)
+
     def ended(self, batch: EndedBatch) -> None:
-        self._hand_on(lambda observer: observer.ended(batch))
+        loud = bool(batch.ended)
+        self._hand_on(lambda observer: observer.ended(batch) if loud or observer.quiet else None)
 
     def _hand_on(self, tell: Callable[[Observer], None]) -> None:
         for observer in self._observers:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.observe.events import Ended, EndedBatch
+from penstock.observe.events import Ended, EndedBatch, Quiet
 from penstock.observe.trouble import Trouble
 from penstock.observe.words import counted
 from penstock.store.contract import Claim, Finished
@@ -51,8 +51,8 @@ class Executors:
         store, limits = app.store, limits_of(app.registry, [name for group in groups for name in group.types])
         self.trouble = ties.trouble
 
-        def tell(ended: Sequence[Ended], answer: Finished) -> None:
-            app.events.ended(EndedBatch(settings.worker_id, ended, answer))
+        def tell(ended: Sequence[Ended], answer: Finished, quiet: Quiet | None) -> None:
+            app.events.ended(EndedBatch(settings.worker_id, ended, answer, quiet))
 
         self.finisher = Finisher(store, settings.history, ties.failed, ties.session, tell, ties.trouble)
         self.hooks = HookCalls(asyncio.get_running_loop())

@@ -16,6 +16,7 @@ from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.errors import PenstockError, StoreError
 from penstock.observe.logs import fields
+from penstock.observe.recorder import Recorder
 from penstock.observe.redaction import log_error, told
 from penstock.observe.trouble import Trouble
 from penstock.store.contract import HeartbeatWorker, RegisterWorker, Store
@@ -48,6 +49,7 @@ class Member:
         self._error: BaseException | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._trouble = Trouble(self._logger)
+        self._recorder: Recorder | None = None
 
     def _newcomer(self) -> RegisterWorker:
         """As what it registers: one that takes no type."""
@@ -89,6 +91,7 @@ class Member:
 
         self._heartbeat = make(self._store, self._clock, self._settings.heartbeat_interval, lost)
         self._heartbeat.telling = self._trouble.part(passing=True)
+        self._heartbeat.recorder = self._recorder
         return self._heartbeat
 
     def _make_coordinator(self) -> Coordinator:
@@ -122,8 +125,14 @@ class Member:
                 await patience.wait("could not register again", error)
 
     async def _retire(self) -> None:
+        """Sign off, with all that was counted: perhaps a page that was not known to be stored, and what came since."""
         if self._session and self._error is None:
             try:
-                await self._store.heartbeat_worker(HeartbeatWorker(self._session, "inactive"))
+                page = None if self._recorder is None else self._recorder.page()
+                await self._store.heartbeat_worker(HeartbeatWorker(self._session, "inactive", page))
+                if self._recorder is not None and page is not None:
+                    self._recorder.stored(page)
+                    if self._recorder.unstored:
+                        await self._retire()
             except StoreError as error:
                 self._logger.error("could not sign off: %s", told(error))

@@ -14,7 +14,9 @@ from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, StoreError
 from penstock.domain.registry import Registry
+from penstock.observe.recorder import Recorder
 from penstock.store.contract import ReadSignals, RegisterWorker, Signals
+from penstock.system.ids import IdSource
 from penstock.worker.claiming.other_workers import OtherWorkers
 from penstock.worker.executing.stopping import STOP_SECONDS
 from penstock.worker.executors import Executors, Ties
@@ -160,6 +162,8 @@ class Worker(Member):
         `started` is called when the store has taken it, under its name.
         """
         self._starting = asyncio.current_task()
+        recorder = self._recorder = Recorder(self._settings.worker_id, IdSource(self._clock).next_id)
+        self._app.events.add(recorder)
         listener = self._listener = self._store.listen(self._settings.poll_interval)
         heartbeat = self._make_heartbeat(self._parts.heartbeat)
         watchdog = self._watchdog = self._parts.watchdog(self._registry)
@@ -196,6 +200,7 @@ class Worker(Member):
             if health is not None:
                 health.close()
             await self._retire()
+            self._app.events.remove(recorder)
         if self._error is not None:
             raise self._error
         return self._recycled

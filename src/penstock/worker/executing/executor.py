@@ -63,7 +63,7 @@ class Executor:
         """Begin what fits into the slots; buffer the rest. `asked` is when the claim was sent, by the loop's clock."""
         self._clock.offset_us = claimed_at_us - int(self._loop.time() * 1e6)
         self._plans.forget()
-        self._outcomes.claimed(claims)
+        self._outcomes.claimed(claims, claimed_at_us)
         self.unbegun.take(claims, asked)
         self.idle.clear()
         self._fill()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from penstock.domain.errors import CommitUncertain, StoreError
 from penstock.domain.job import State
-from penstock.observe.events import Ended
+from penstock.observe.events import Ended, Quiet
 from penstock.observe.redaction import told
 from penstock.observe.trouble import Trouble
 from penstock.observe.words import counted
@@ -50,7 +50,7 @@ NOTHING = Attached()
 
 
 Refused = Callable[[Exception], None]
-Tell = Callable[[Sequence[Ended], Finished], None]
+Tell = Callable[[Sequence[Ended], Finished, Quiet | None], None]
 NOBODY: Mapping[int, Refused] = {}
 FREE = nullcontext()
 """Nobody has to wait."""
@@ -63,10 +63,15 @@ class Batch(NamedTuple):
     session: int
     """Of the worker that had these attempts."""
     claims: Sequence[Claim]
+    """First those of successes, in their order."""
+    seconds: Sequence[float]
+    """How long the successes took."""
     told: dict[int, Ended]
     """Attempts that are told of when the store has answered: all that failed, and those that succeeded if wanted."""
     after: dict[int, Callable[[], None]]
     """What to call when an outcome is stored as it was sent."""
+    gone: set[int]
+    """The tokens of successes that the store refused for good: they have failed after all, and come again as that."""
 
 
 class Finisher:
@@ -89,6 +94,8 @@ class Finisher:
         self._suspects: dict[int, Refused] = {}
         """Successes with which more is stored, and whom to tell if the store does not take that."""
         self._claims: list[Claim] = []
+        self._seconds: list[float] = []
+        self._unfinished_claims: list[Claim] = []
         self._telling: dict[int, Ended] = {}
         self._after: dict[int, Callable[[], None]] = {}
         self._wake = asyncio.Event()
@@ -105,11 +112,12 @@ class Finisher:
         self._broken = False
         """Whether the store has failed for good."""
 
-    def completed(self, claim: Claim, done: Completed, attached: Attached = NOTHING,
+    def completed(self, claim: Claim, done: Completed, seconds: float, attached: Attached = NOTHING,
                   refused: Refused | None = None) -> None:  # fmt: skip
         """A success. `refused` is told when the store will never take what is attached: then nothing is stored."""
         self._completed.append(done)
         self._claims.append(claim)
+        self._seconds.append(seconds)
         if refused is not None:
             self._follow_ups += attached.follow_ups
             self._workflows += attached.workflows
@@ -122,12 +130,12 @@ class Finisher:
         if token in self._apart:
             told, after = self._telling.pop(token, None), self._after.pop(token, None)
             self._begin(self._end_apart(Batch(
-                FinishJobs(unfinished=[end], history=self._history), self._session(), [claim],
-                {} if told is None else {token: told}, {} if after is None else {token: after},
+                FinishJobs(unfinished=[end], history=self._history), self._session(), [claim], (),
+                {} if told is None else {token: told}, {} if after is None else {token: after}, set(),
             )))  # fmt: skip
             return
         self._unfinished.append(end)
-        self._claims.append(claim)
+        self._unfinished_claims.append(claim)
         self._wake.set()
 
     def tell(self, ended: Ended) -> None:
@@ -170,10 +178,12 @@ class Finisher:
             self._sent = FinishJobs(
                 self._completed, self._unfinished, self._follow_ups, self._history, workflows=self._workflows
             )
-            batch = Batch(self._sent, self._session(), self._claims, self._telling, self._after)
+            claims = [*self._claims, *self._unfinished_claims] if self._unfinished_claims else self._claims
+            batch = Batch(self._sent, self._session(), claims, self._seconds, self._telling, self._after, set())
             suspects = self._suspects
             self._completed, self._unfinished, self._follow_ups, self._workflows = [], [], [], []
-            self._claims, self._telling, self._after, self._suspects = [], {}, {}, {}
+            self._claims, self._seconds, self._unfinished_claims = [], [], []
+            self._telling, self._after, self._suspects = {}, {}, {}
             if batch.claims:
                 self._tell(batch, await self._store_batch(batch.sent, batch, suspects))
             self._sent = FinishJobs()
@@ -189,8 +199,9 @@ class Finisher:
             self.lost += len(answer.lost)
             ends = {end.token: end for end in batch.sent.ends}
             told = {one.token: Ended(one, ends[one.token]) for one in batch.claims if one.token in answer.lost} | told
-        if told:
-            self._hand_on(list(told.values()), answer)
+        quiet = _quiet(batch, told)
+        if told or quiet is not None:
+            self._hand_on(list(told.values()), answer, quiet)
         if batch.after:
             otherwise = {*answer.lost, *answer.cancelled}
             for token, then in batch.after.items():
@@ -257,6 +268,7 @@ class Finisher:
         workflow is told by the leader then.
         """
         for done in sent.completed:
+            batch.gone.add(done.token)
             batch.told.pop(done.token, None)
             batch.after.pop(done.token, None)
             suspects[done.token](error)
@@ -308,7 +320,7 @@ class Finisher:
         if state is not None:
             # The token is gone and this changes nothing; every attempt ends with a word to the store.
             last = FinishJobs([Completed(claim.token, 0)], history=self._history)
-            await self._store_batch(last, Batch(last, self._session(), [claim], {}, {}))
+            await self._store_batch(last, Batch(last, self._session(), [claim], (), {}, {}, set()))
 
     async def _state_after(self, claim: Claim) -> State | None:
         """How the attempt was ended by its own transaction; None if it was not. A job that is gone was completed:
@@ -338,7 +350,19 @@ class Finisher:
             return
         log.warning("%s %s: its own transaction was committed after its handler had ended", claim.type, claim.id)
         done = Ended(claim, Completed(claim.token, 0))
-        self._hand_on([done], Finished(cancelled=[claim.token]) if state is State.CANCELLED else ALL_STORED)
+        self._hand_on([done], Finished(cancelled=[claim.token]) if state is State.CANCELLED else ALL_STORED, None)
+
+
+def _quiet(batch: Batch, told: Mapping[int, Ended]) -> Quiet | None:
+    """The successes of which nobody is told. One that could not be stored was handed in again as a failure."""
+    if not batch.seconds:
+        return None
+    done, gone = batch.sent.completed, batch.gone
+    quiet = Quiet(batch.claims[: len(done)], done, batch.seconds)
+    if not told and not gone:
+        return quiet
+    kept = [one for one in zip(*quiet, strict=True) if one[1].token not in told and one[1].token not in gone]
+    return Quiet(*zip(*kept, strict=True)) if kept else None
 
 
 def _jobs_in(batch: FinishJobs) -> int:

@@ -19,7 +19,7 @@ from penstock.domain.job import ErrorInfo, Event, Progress, State
 from penstock.domain.options import Policy
 from penstock.domain.payload import decode_json, encode_json, from_plain
 from penstock.domain.workflows import is_workflow
-from penstock.observe.events import Ended, EndedBatch, Events
+from penstock.observe.events import Ended, EndedBatch, Events, Quiet
 from penstock.observe.job_log import log_attempt
 from penstock.observe.logs import fields, job_fields
 from penstock.observe.redaction import log_error, redact
@@ -108,10 +108,11 @@ class Outcomes:
             self._finisher.tell(Ended(run.claim, done, _seconds(run), result=self._shown(done.result)))
         if run.plan.declaration.hooked:
             self._after(run, "on_complete", _for_hook(run, result))
+        seconds = time.monotonic() - run.started
         if attached is NOTHING and done.member is None:
-            self._finisher.completed(run.claim, done)
+            self._finisher.completed(run.claim, done, seconds)
         else:
-            self._finisher.completed(run.claim, done, attached, lambda error: self.fail(run, error))
+            self._finisher.completed(run.claim, done, seconds, attached, lambda error: self.fail(run, error))
 
     # Completion in a transaction of the handler's
 
@@ -136,9 +137,12 @@ class Outcomes:
 
     def _committed(self, run: Run, said: FinishedIn, state: State, error: BaseException | None) -> None:
         cancelled = state is State.CANCELLED
+        done = Completed(run.claim.token, run.started_us)
         if cancelled or run.plan.chatty or self._events.every_success:
-            done = Completed(run.claim.token, run.started_us)
             self._tell(run, done, Finished(cancelled=[done.token]) if cancelled else ALL_STORED)
+        else:
+            quiet = Quiet([run.claim], [done], [_seconds(run)])
+            self._events.ended(EndedBatch(self._settings.worker_id, (), quiet=quiet))
         if cancelled:
             return
         if error is not None:
@@ -225,14 +229,17 @@ class Outcomes:
     def _hand_in(self, run: Run, end: Unfinished, error: ErrorInfo | None = None, began: bool = True) -> None:
         if error is not None:
             end = msgspec.structs.replace(end, error=msgspec.json.encode(error).decode())
-        self._finisher.tell(Ended(run.claim, end, _seconds(run) if began and not run.waiting else None, error))
+        seconds = _seconds(run) if began and not run.waiting else None
+        late = run.stop is StopReason.TIMEOUT
+        self._finisher.tell(Ended(run.claim, end, seconds, error, timed_out=late))
         self._finisher.unfinished(run.claim, end)
 
     def _tell(self, run: Run, end: Completed | Unfinished, answer: Finished) -> None:
         """Of an attempt whose outcome is not handed in."""
         self._events.ended(EndedBatch(self._settings.worker_id, [Ended(run.claim, end, _seconds(run))], answer))
 
-    def claimed(self, claims: list[Claim]) -> None:
+    def claimed(self, claims: list[Claim], claimed_at: int) -> None:
+        self._events.claimed(self._settings.worker_id, claims, claimed_at)
         if log.isEnabledFor(logging.DEBUG):
             for claim in claims:
                 known = job_fields(claim)

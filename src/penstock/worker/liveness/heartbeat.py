@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import PenstockError
+from penstock.observe.recorder import Recorder
 from penstock.observe.redaction import told
 from penstock.observe.trouble import Trouble
 from penstock.store.call import Call
-from penstock.store.contract import Heartbeat as Beat, HeartbeatWorker, Store, WorkerStatus
+from penstock.store.contract import Heartbeat as Beat, HeartbeatWorker, Page, Store, WorkerStatus
 
 # Short enough that others, heard of one interval before the gap began, are not stale before it is noticed.
 GAP_INTERVALS = 1.5
@@ -37,6 +38,9 @@ class HeartbeatThread:
         self._healthy_since = clock.monotonic()
         self._error: str | None = None
         self.telling = Trouble(log).part(passing=True)
+        self.recorder: Recorder | None = None
+        """Whose pages go with the beats."""
+        self._page: Page | None = None
         self.session = 0
         self.status: WorkerStatus = "active"
 
@@ -67,9 +71,12 @@ class HeartbeatThread:
                 self.telling.failed("heartbeat not stored", error)
 
     def _beat(self, session: int) -> Call[Beat]:
-        return self._store.heartbeat_worker(HeartbeatWorker(session, self.status))
+        self._page = self.recorder.page() if self.recorder is not None else None
+        return self._store.heartbeat_worker(HeartbeatWorker(session, self.status, self._page))
 
     def _heard(self, session: int, beat: Beat) -> None:
+        if self.recorder is not None and self._page is not None:
+            self.recorder.stored(self._page)
         self._error = None
         self.telling.worked()
         self._note_gap()
