@@ -46,7 +46,6 @@ from penstock.store.contract.figures import (
     SPANS as SPANS,
     CapacityRow as CapacityRow,
     CountedGauges as CountedGauges,
-    CountGauges as CountGauges,
     Depth as Depth,
     Ended as Ended,
     FigurePage as FigurePage,
