@@ -13,8 +13,8 @@ from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.domain.duration import Duration, parse_duration
 from penstock.domain.errors import ConfigError
 from penstock.domain.texts import brief
-from penstock.observe.capacity import moment_of, workers_for
-from penstock.observe.figures import Point, points_of, span_for
+from penstock.observe.figures.capacity import moment_of, workers_for
+from penstock.observe.figures.points import Point, points_of, span_for
 from penstock.store.contract import SPANS, CapacityRow, FigurePage, ReadFigures, Sample, Span
 
 

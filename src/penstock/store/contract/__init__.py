@@ -109,6 +109,7 @@ from penstock.store.contract.reads import (
     ALL_JOBS as ALL_JOBS,
     LOOKED_AT_MAX as LOOKED_AT_MAX,
     Count as Count,
+    CountDead as CountDead,
     CountJobs as CountJobs,
     CountWaiting as CountWaiting,
     DeadFilter as DeadFilter,

@@ -116,6 +116,9 @@ class AlikeOnEngines:
     def list_dead(self, params: p.ListDead) -> Call[p.DeadPage]:
         return self._ask(lambda: reads.list_dead(self._pages, params))
 
+    def count_dead(self, params: p.CountDead) -> Call[int]:
+        return self._ask(lambda: reads.count_dead(params))
+
     def retry_dead(self, params: p.RetryDead) -> Call[p.Retried]:
         return self._do(lambda engine: jobs.retry_dead(engine, params))
 
