@@ -55,7 +55,7 @@ def _opened(address: str) -> SqlStore:
 
 def _follow(live: Live, looks: Looks, heard: Keys, view: View, address: str) -> None:
     while looks.failure is None:
-        live.update(_drawn(looks, view, address, live.console.height), refresh=True)
+        live.update(_drawn(looks, view, address, live.console.size), refresh=True)
         for key in heard.wait(looks.bell, TICK_SECONDS):
             if key == QUIT:
                 return
@@ -63,8 +63,8 @@ def _follow(live: Live, looks: Looks, heard: Keys, view: View, address: str) -> 
         looks.paused = view.paused
 
 
-def _drawn(looks: Looks, view: View, address: str, height: int) -> Group:
+def _drawn(looks: Looks, view: View, address: str, size: tuple[int, int]) -> Group:
     from rich.console import Group
 
     ago = time.monotonic() - looks.taken
-    return Group(*page(looks.newest, view, address, ago=ago, height=height, trouble=looks.trouble))
+    return Group(*page(looks.newest, view, address, ago=ago, size=size, trouble=looks.trouble))

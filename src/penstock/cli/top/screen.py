@@ -11,10 +11,11 @@ from penstock.cli.output.tables import console, one_line, plural, text
 from penstock.cli.top.cells import rate, table_of
 from penstock.cli.top.view import HELP, View
 from penstock.domain.clock import from_us
-from penstock.observe.top.floods import floods, heavy
+from penstock.observe.top.floods import floods
 from penstock.observe.top.look import Look
 from penstock.observe.top.order import ordered
 from penstock.observe.top.rows import By, rows_by, summed
+from penstock.observe.top.tenants import heavy
 from penstock.observe.words import about
 
 if TYPE_CHECKING:
@@ -66,36 +67,37 @@ def _document(row: Any) -> dict[str, Any]:
 def printed(look: Look, view: View, address: str) -> list[RenderableType]:
     """All of it, for whoever looks once."""
     rows = ordered(rows_by(look, view.by), view.by, view.sort)
-    made: RenderableType = table_of(rows, view.by) if rows else NOTHING[view.by]
-    return [made, "", *sentences(look), f"{_whole(look)} in {address}, {_as_of(look, 0.0)}"]
+    return [
+        table_of(rows, view.by) if rows else NOTHING[view.by],
+        "",
+        *sentences(look),
+        f"{_whole(look)} in {address}, {_as_of(look, 0.0)}",
+    ]
 
 
 def page(
-    look: Look, view: View, address: str, *, ago: float, height: int, trouble: Trouble | None = None
+    look: Look, view: View, address: str, *, ago: float, size: tuple[int, int], trouble: Trouble | None = None
 ) -> list[RenderableType]:
-    """As much of it as a screen of this height has room for. The look was `ago` seconds before."""
+    """As much of it as a screen of this width and height has room for. The look was `ago` seconds before."""
+    width, height = size
+    lines = [_title(look, view, address, ago), text(_whole(look))]
+    if trouble is not None:
+        lines.append(_told(trouble))
+    if view.help:
+        lines.append(text(HELP))
+    for sentence in sentences(look)[:SENTENCES_MAX]:
+        line = text(sentence)
+        line.stylize("yellow")
+        lines.append(line)
+    head = [folded for line in lines for folded in line.wrap(console(), width)]
+    return [*head, "", *_table(look, view, height - len(head) - 2)]
+
+
+def _title(look: Look, view: View, address: str, ago: float) -> Text:
     from rich.text import Text
 
-    head: list[RenderableType] = [
-        Text.assemble(("penstock top", "bold"), text(f"  {address}  by {view.by}, by {view.sort}  {_as_of(look, ago)}"),
-                      (f"{'  paused' if view.paused else ''}", "yellow")),
-        text(_whole(look)),
-        *([_trouble(trouble)] if trouble else []),
-        *([text(HELP)] if view.help else []),
-        *(Text(line.plain, style="yellow") for line in map(text, sentences(look)[:SENTENCES_MAX])),
-        "",
-    ]  # fmt: skip
-    return [*_cut(head), *_table(look, view, height - len(head) - 1)]
-
-
-def _cut(lines: list[RenderableType]) -> list[RenderableType]:
-    """Each on one line of the screen, whatever its width."""
-    from rich.text import Text
-
-    for line in lines:
-        if isinstance(line, Text):
-            line.no_wrap, line.overflow = True, "ellipsis"
-    return lines
+    what = text(f"  by {view.by}, sorted by {view.sort}  {_as_of(look, ago)}  {address}  ? for help")
+    return Text.assemble(("penstock top", "bold"), ("  paused" if view.paused else "", "yellow"), what)
 
 
 def _table(look: Look, view: View, room: int) -> list[RenderableType]:
@@ -134,7 +136,7 @@ def sentences(look: Look) -> list[str]:
     return said
 
 
-def _trouble(trouble: Trouble) -> Text:
+def _told(trouble: Trouble) -> Text:
     from rich.text import Text
 
     why = text(f": {one_line(trouble.error)}" if trouble.error else "").plain

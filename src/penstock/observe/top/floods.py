@@ -1,4 +1,4 @@
-"""Who floods a queue, and whom that delays, in words; and the tenant that has most of the slots."""
+"""Who floods a queue, and whom that delays, in words."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from penstock.domain.figures.series import OTHER, Figures, Route, total
+from penstock.domain.figures.series import Figures, Route, total
 from penstock.observe.stuck import takers_among
 from penstock.observe.top.look import Look
-from penstock.observe.top.rows import TenantWork, comes, ended_per_second, rows_by, waited
 from penstock.observe.top.slots import Slots
+from penstock.observe.top.work import comes, ended_per_second, waited
 from penstock.observe.words import about, counted
 from penstock.store.contract import Gauge
 
@@ -20,7 +20,6 @@ FLOOD_SHARE = 0.5
 DELAYED_SECONDS_MIN = 5.0
 """Whoever waits for less is not delayed; it is also how exactly that is known."""
 NAMED_MAX = 2
-SLOTS_BUSY_MIN = 1.0
 
 
 class Delayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,12 +46,12 @@ class Flood(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         share = f"{self.waiting:,} of {self.of:,} waiting jobs in queue {self.queue!r}"
-        return f"flood: {self.type!r} has {share}{self._pace}; {_told(self.delayed)}"
+        return f"flood: {self.type!r} has {share}; {_told(self.delayed)}{self._pace}"
 
     @property
     def _pace(self) -> str:
         pace = self.comes_per_second
-        return "" if pace is None else f", {pace:,.3g}/s come and {self.ends_per_second:,.3g}/s end"
+        return "" if pace is None else f"; {pace:,.3g}/s come, {self.ends_per_second:,.3g}/s end"
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -131,34 +130,3 @@ def _told(delayed: Sequence[Delayed]) -> str:
     more = len(delayed) - NAMED_MAX
     also = f", {counted(more, 'other type')} too" if more > 0 else ""
     return f"{named}{also} there"
-
-
-# Tenants
-
-
-class Heavy(msgspec.Struct, frozen=True, kw_only=True):
-    """A tenant whose jobs have used most of the slots that jobs of tenants used."""
-
-    tenant: str
-    slots_busy: float
-    of: float
-    others: int
-
-    @property
-    def text(self) -> str:
-        return (
-            f"tenant {self.tenant!r} uses {self.slots_busy:.3g} of {self.of:.3g} busy slots; "
-            f"{counted(self.others, 'other tenant')} {'shares' if self.others == 1 else 'share'} the rest"
-        )
-
-
-def heavy(look: Look) -> Heavy | None:
-    """Whose jobs are the most work. How many of them wait is not counted by tenant; tenants of a queue take turns."""
-    rows = [row for row in rows_by(look, "tenant") if isinstance(row, TenantWork)]
-    named = [row for row in rows if row.name != OTHER]
-    if len(rows) < 2 or not named:
-        return None
-    most, of = max(named, key=lambda row: row.slots_busy), sum(row.slots_busy for row in rows)
-    if most.slots_busy < max(SLOTS_BUSY_MIN, FLOOD_SHARE * of):
-        return None
-    return Heavy(tenant=most.name, slots_busy=most.slots_busy, of=of, others=len(rows) - 1)
