@@ -54,7 +54,7 @@ COMMANDS = [
     "jobs show DEAD", "jobs show UNIQUE", "jobs show LATER", "jobs show HOSTILE", "jobs watch DEAD",
     "jobs watch UNIQUE", "jobs cancel DEAD", "jobs cancel LATER --yes", "jobs tree DEAD",
     "counts", "counts --by tenant", "counts --by type", "counts --by queue", "counts --tenant HOSTILE",
-    "counts --by capability",
+    "counts --by capability", "top", "top --by queue", "top --by tenant", "top --by worker", "top --sort HOSTILE",
     "dead list", "dead show DEAD", "dead list --error HOSTILE", "dead retry DEAD", "dead retry --tenant HOSTILE",
     "dead retry DEAD --yes", "dead purge --tenant HOSTILE --dry-run", "dead purge --type HOSTILE --yes",
     "workflows list", "workflows show FLOW", "workflows show HOSTILE", "workflows retry FLOW",

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 UNKNOWN = "-"
 NAME_CHARS_MAX = 40
-SPARE = ("scheduled", "come/s", "run p50", "wait p50", "run p99", "failed/s", "host", "heard of")
+# A narrow terminal goes without these, in this order; --json has them all.
+SPARE = (
+    "scheduled", "come/s", "run p50", "wait p50", "run p99", "failed/s", "wait p99", "errors", "host", "heard of",
+)  # fmt: skip
 WORDS = {"status", "host"}
 
 
 def table_of(rows: Sequence[Row], by: By) -> Table:
-    made = fitted_table([_cells(row, by) for row in rows], SPARE)
+    cells = [_cells(row, by) for row in rows]
+    made = fitted_table(cells, [name for name in SPARE if name in cells[0]])
     for column in made.columns[1:]:
         if column.header not in WORDS:
             column.justify = "right"

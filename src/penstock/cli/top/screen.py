@@ -96,8 +96,9 @@ def page(
 def _title(look: Look, view: View, address: str, ago: float) -> Text:
     from rich.text import Text
 
-    what = text(f"  by {view.by}, sorted by {view.sort}  {_as_of(look, ago)}  {address}  ? for help")
-    return Text.assemble(("penstock top", "bold"), ("  paused" if view.paused else "", "yellow"), what)
+    paused = ("paused, " if view.paused else "", "yellow")
+    what = text(f"by {view.by}, sorted by {view.sort}, {_as_of(look, ago)}; {address}; ? for help")
+    return Text.assemble(("penstock top ", "bold"), paused, what)
 
 
 def _table(look: Look, view: View, room: int) -> list[RenderableType]:

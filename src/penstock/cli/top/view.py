@@ -10,7 +10,7 @@ from penstock.observe.top.order import sorts_of
 from penstock.observe.top.rows import By
 
 BY_KEY: Mapping[str, By] = {"t": "type", "u": "queue", "n": "tenant", "w": "worker"}
-HELP = "t types  u queues  n tenants  w workers  s sort by something else  p pause  q quit"
+HELP = "t types, u queues, n tenants, w workers, s sort by something else, p pause, q quit"
 QUIT = "q"
 
 
