@@ -92,6 +92,8 @@ class Config:
             "schedules": self["schedules"],
             "health": self["worker.health"] or OFF,
             "health_limits": self.health_limits(),
+            "metrics": self["metrics.address"] or OFF,
+            "metrics_prefix": self["metrics.prefix"],
             "history": self["history"],
             "retention": Retention(**{name: self[f"retention.{name}"] for name in ("completed", "cancelled", "dead")}),
         }
