@@ -93,8 +93,9 @@ def work(folder: Path) -> None:
             app.enqueue("breaks").result(timeout=30)
         app.enqueue("mail", delay="1h")
         app.enqueue("mail", capability="gpu")
-        counted = app.store.count_gauges().wait()
-        app.store.store_sample(StoreSample(counted.at, 0.001, counted.gauges, app.store.count_ended().wait())).wait()
+        counted, ended = app.store.count_gauges().wait(), app.store.count_ended().wait()
+        # As the leader does every few seconds, and of what has ended every minute.
+        app.store.store_sample(StoreSample(counted.at, 0.001, counted.gauges, ended)).wait()
 
 
 def test_values_arrive(scraped: Scraped) -> None:

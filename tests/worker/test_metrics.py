@@ -52,8 +52,8 @@ def free_port() -> int:
 
 async def take_sample(app: App) -> None:
     """What the leader does every few seconds."""
-    counted = await app.store.count_gauges()
-    await app.store.store_sample(StoreSample(counted.at, 0.001, counted.gauges, await app.store.count_ended()))
+    counted, ended = await app.store.count_gauges(), await app.store.count_ended()
+    await app.store.store_sample(StoreSample(counted.at, 0.001, counted.gauges, ended))
 
 
 @pytest.fixture
