@@ -86,6 +86,8 @@ _worker, _retention, _limits = WorkerSettings(), Retention(), Limits()
 
 KEYS = (
     Key("store", kinds.STORE, None, "Where the jobs are, such as sqlite:///jobs.db or postgresql://user@host/database."),
+    Key("app.version", kinds.Kind("version", "1.4.2", CHECKS["app_version"]), None,
+        "Of the program, as it is stored with its workers and with each attempt.", ("none",)),
     Key("history", kinds.one_of("all", "default", "failures", "none"), _worker.history,
         "Which steps of a job are stored."),
     Key("retention.completed", kinds.DURATION, _retention.completed, "How long completed jobs are kept."),
@@ -149,6 +151,9 @@ KEYS = (
         "With fewer active workers the health is degraded, with none unhealthy."),
     Key("health.dead_letter_threshold", kinds.whole(whole(1, MANY)), _limits.dead_letter_threshold,
         "With this many dead letters the health is unhealthy, with fewer degraded."),
+    Key("metrics.address", kinds.PLACE, None,
+        "Where metrics are served: one address for all worker processes of a supervisor.", OFF, "--metrics"),
+    Key("metrics.prefix", kinds.METRICS_PREFIX, _worker.metrics_prefix, "What the name of every metric begins with."),
     Key("log.format", kinds.one_of(*FORMATS), "text", "How a worker logs: a text or a JSON object a line.", (),
         "--log-format"),
     Key("log.level", kinds.one_of(*LEVELS), "info", "The least severe that is logged.", (), "--log-level"),

@@ -81,6 +81,7 @@ class Config:
         coordinating = ("recovery_interval", "start_timeout", "start_check_interval", "probe_interval")
         return {name: self[f"worker.{name}"] for name in named} | {
             "worker_id": self["worker.id"],
+            "app_version": self["app.version"],
             "resources": self._resources(),
             **{name: self[f"coordinator.{name}"] for name in coordinating},
             "leader_lease": self["coordinator.lease"],
@@ -91,6 +92,8 @@ class Config:
             "schedules": self["schedules"],
             "health": self["worker.health"] or OFF,
             "health_limits": self.health_limits(),
+            "metrics": self["metrics.address"] or OFF,
+            "metrics_prefix": self["metrics.prefix"],
             "history": self["history"],
             "retention": Retention(**{name: self[f"retention.{name}"] for name in ("completed", "cancelled", "dead")}),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,12 +19,15 @@ from penstock.domain.flow.slots import SLOTS_MAX
 from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
 from penstock.domain.texts import brief
 from penstock.observe.health import Limits
+from penstock.observe.metrics.catalogue import PREFIX
 from penstock.store.contract import STALE_HEARTBEATS, History
-from penstock.worker.liveness.health_address import ANYWHERE, check_health
+from penstock.worker.liveness.health_address import ANYWHERE, OFF, check_health
 
 CONCURRENCY = 50
+VERSION_CHARS_MAX = 100
 PROCESS_SLOTS_MAX = 1_000
 MEMORY_BYTES_MIN = 64 * 2**20
+_PREFIX = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 _duties = CoordinatorSettings()
 
@@ -45,6 +49,8 @@ class WorkerSettings:
     capabilities: tuple[str, ...] = (DEFAULT_CAPABILITY,)
     resources: Resources | None = None
     worker_id: str = ""
+    app_version: str | None = None
+    """Of the program whose handlers it runs; stored with each attempt."""
     poll_interval: float = 0.1
     heartbeat_interval: float = 10.0
     shutdown_timeout: float = 30.0
@@ -58,6 +64,11 @@ class WorkerSettings:
     health: str = ANYWHERE
     """Where health is served over HTTP: HOST:PORT, or off."""
     health_limits: Limits = Limits()
+    metrics: str = OFF
+    """Where metrics are served by themselves: HOST:PORT, or off; they are beside the health in any case."""
+    metrics_prefix: str = PREFIX
+    metrics_channel: int | None = None
+    """The number of the socket on which a supervisor asks for them."""
     log_payloads: bool = False
     burst: bool = False
     history: History = "default"
@@ -163,6 +174,25 @@ def _resources(value: object, name: str) -> Resources:
     raise ConfigError(f"{name}={brief(value)} is not possible: write Resources(cpu=4, memory='8Gi')")
 
 
+def check_version(value: object, name: str) -> str:
+    """A version as programs write them: a number, a tag, a hash."""
+    if not isinstance(value, str) or not value.strip() or len(value) > VERSION_CHARS_MAX or not value.isprintable():
+        raise ConfigError(
+            f"{name}={brief(value)} is not possible: write a version, such as '1.4.2' or a commit's hash, of at most "
+            f"{VERSION_CHARS_MAX} characters"
+        )
+    return value.strip()
+
+
+def _prefix(value: object, name: str) -> str:
+    if not isinstance(value, str) or not _PREFIX.fullmatch(value):
+        raise ConfigError(
+            f"{name}={brief(value)} is not possible: write at most 40 letters, digits and _, no digit first, "
+            "such as penstock_"
+        )
+    return value
+
+
 CHECKS: dict[str, Check] = {
     "concurrency": whole(1, SLOTS_MAX),
     "types": _names,
@@ -170,6 +200,7 @@ CHECKS: dict[str, Check] = {
     "capabilities": _names,
     "resources": _resources,
     "worker_id": check_name,
+    "app_version": check_version,
     "poll_interval": _positive,
     "heartbeat_interval": _positive,
     "recovery_interval": _positive,
@@ -182,6 +213,8 @@ CHECKS: dict[str, Check] = {
     "tenant_weights": read_weights,
     "shutdown_timeout": parse_duration,
     "health": check_health,
+    "metrics": check_health,
+    "metrics_prefix": _prefix,
     "job_timeout": _positive,
     "process_slots": whole(1, PROCESS_SLOTS_MAX),
     "max_jobs": whole(1, 10**12),

@@ -39,8 +39,8 @@ def done(
 ) -> FigureRow:
     found = {Count(name): number for name, number in counts.items()}
     runs = found.get(Count.COMPLETED, 0) + found.get(Count.FAILED, 0)
-    spreads = {"running": {place_of(run): runs}, "waiting": {place_of(wait): runs}} if runs else {}
-    return FigureRow(at=at, route=route(type_, queue), figures=Figures(found, run * runs, **spreads))
+    running, waiting = ({place_of(run): runs}, {place_of(wait): runs}) if runs else ({}, {})
+    return FigureRow(at=at, route=route(type_, queue), figures=Figures(found, run * runs, running, waiting))
 
 
 def tenant(org: str, completed: int = 0, failed: int = 0, ran: float = 0.0, at: int = 0) -> TenantRow:

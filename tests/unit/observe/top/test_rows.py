@@ -17,8 +17,8 @@ def work(found: object) -> dict[str, Work]:
 
 
 def test_a_type_has_its_figures_and_what_waits() -> None:
-    depth = {"pending": 7, "scheduled": 3, "claimed": 1, "running": 2}
-    seen = look(done("send", completed=90, failed=10), sampled=sample(gauge("send", oldest=60, **depth)))
+    send = gauge("send", oldest=60, pending=7, scheduled=3, claimed=1, running=2)
+    seen = look(done("send", completed=90, failed=10), sampled=sample(send))
     (row,) = work(rows_by(seen, "type")).values()
     assert (row.completed_per_second, row.failed_per_second, row.failed_share) == (0.9, 0.1, 0.1)
     assert (row.pending, row.scheduled, row.claimed, row.running, row.slots) == (7, 3, 1, 2, 10)
