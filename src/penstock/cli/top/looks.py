@@ -52,11 +52,12 @@ class Looks:
 
     @property
     def trouble(self) -> Trouble | None:
-        now, begun = time.monotonic(), self._begun
-        if self._failing_since is not None:
-            return Trouble(now - self._failing_since, self._error)
-        late = begun is not None and now - begun > LATE_SECONDS
-        return Trouble(now - begun, None) if late and begun is not None else None
+        now, begun, failing_since = time.monotonic(), self._begun, self._failing_since
+        if failing_since is not None:
+            return Trouble(now - failing_since, self._error)
+        if begun is not None and now - begun > LATE_SECONDS:
+            return Trouble(now - begun, None)
+        return None
 
     def end(self) -> None:
         """A look that hangs is not waited for: it ends with this process."""
@@ -71,10 +72,11 @@ class Looks:
         while not self._ended.wait(rest(self._interval, self._took)):
             if self.paused:
                 continue
-            self._begun = time.monotonic()
+            self._begun, self._took = time.monotonic(), 0.0
             try:
                 store = store or self._find()
                 self._looked(look(store))
+                self._took = time.monotonic() - self._begun
             except StoreError as error:
                 self._failed(error)
                 _close(store)
@@ -82,7 +84,7 @@ class Looks:
             except BaseException as error:
                 self.failure = error
                 self._ended.set()
-            self._took, self._begun = time.monotonic() - self._begun, None
+            self._begun = None
             os.write(self._rings, b".")
         _close(store)
 
@@ -97,7 +99,7 @@ class Looks:
 
 
 def rest(interval: float, took: float) -> float:
-    """How long to leave the store alone after a look that took so long."""
+    """How long to leave the store alone after a look that took so long. One that failed took nothing of it."""
     return max(interval, (LOOK_SHARE - 1) * took)
 
 
