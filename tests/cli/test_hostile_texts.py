@@ -56,6 +56,7 @@ COMMANDS = [
     "counts", "counts --by tenant", "counts --by type", "counts --by queue", "counts --tenant HOSTILE",
     "counts --by capability", "capacity", "capacity HOSTILE",
     "metrics", "metrics rules", "metrics dashboard HOSTILE",
+    "top", "top --by queue", "top --by tenant", "top --by worker", "top --sort HOSTILE",
     "dead list", "dead show DEAD", "dead list --error HOSTILE", "dead retry DEAD", "dead retry --tenant HOSTILE",
     "dead retry DEAD --yes", "dead purge --tenant HOSTILE --dry-run", "dead purge --type HOSTILE --yes",
     "workflows list", "workflows show FLOW", "workflows show HOSTILE", "workflows retry FLOW",
