@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import pty
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from rich.text import Text
 
+from penstock.cli.top import looks as module
 from penstock.cli.top.cells import lasted, rate, table_of
 from penstock.cli.top.keys import Keys
-from penstock.cli.top.looks import Before
+from penstock.cli.top.looks import Before, Looks, rest
 from penstock.cli.top.screen import NOTHING, Trouble, document, page, printed
 from penstock.cli.top.view import HELP, View, pressed
+from penstock.domain.errors import StoreUnavailable
 from penstock.observe.top.look import Look
 from penstock.observe.top.order import sorts_of
 from penstock.observe.top.rows import rows_by
@@ -204,6 +208,89 @@ def test_the_newest_sample_is_compared_with_the_oldest_of_a_minute() -> None:
         found = before.known(look(sampled=sample(age=age)))
         seen.append(None if found.before is None or found.sample is None else found.sample.at - found.before.at)
     assert seen == [None, 30_000_000, 30_000_000, 50_000_000, 55_000_000, 50_000_000]
+
+
+def test_a_slow_store_is_left_alone_for_nine_times_as_long_as_a_look_took() -> None:
+    assert [rest(2.0, took) for took in (0.001, 0.2, 1.0, 30.0)] == [2.0, 2.0, 9.0, 270.0]
+
+
+class Answers:
+    """A store whose looks answer when they are told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked, self.answered = threading.Semaphore(0), threading.Semaphore(0)
+        self.opened = self.closed = 0
+        self.answer: Look | BaseException = MANY
+        monkeypatch.setattr(module, "look", self._look)
+        monkeypatch.setattr(module, "LATE_SECONDS", 600.0)
+        self.looks = Looks(self._open, look(), 0.001)
+
+    def trouble(self) -> Trouble | None:
+        return self.looks.trouble
+
+    def _open(self) -> Any:
+        self.opened += 1
+        return self
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def _look(self, store: Any) -> Look:
+        self.asked.release()
+        assert self.answered.acquire(timeout=30.0)
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+    def give(self, answer: Look | BaseException) -> None:
+        """Answer a look, and wait until it was noted."""
+        assert self.asked.acquire(timeout=30.0)
+        self.answer = answer
+        self.answered.release()
+        assert os.read(self.looks.bell, 1)
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
+    made = Answers(monkeypatch)
+    yield made
+    made.answered.release()
+    made.looks.end()
+
+
+def test_a_store_that_fails_is_told_opened_anew_and_well_again(answers: Answers) -> None:
+    answers.give(MANY)
+    assert answers.looks.newest.page is MANY.page
+    assert (answers.trouble(), answers.opened, answers.closed) == (None, 1, 0)
+    for _ in range(2):
+        answers.give(StoreUnavailable("no server"))
+        trouble = answers.trouble()
+        assert trouble is not None
+        assert trouble.error is not None
+        assert "no server" in trouble.error
+        assert answers.looks.newest.page is MANY.page, "what was seen last stays"
+    assert (answers.opened, answers.closed) == (2, 2)
+    answers.give(look())
+    assert answers.trouble() is None
+    assert answers.looks.newest.page is not MANY.page
+
+
+def test_a_look_that_hangs_is_told_and_not_waited_for(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answers.asked.acquire(timeout=30.0)
+    assert answers.trouble() is None
+    monkeypatch.setattr(module, "LATE_SECONDS", 0.0)
+    trouble = answers.trouble()
+    assert trouble is not None
+    assert trouble.error is None
+    monkeypatch.setattr(module, "END_SECONDS", 0.0)
+    answers.looks.end()
+    assert answers.closed == 0
+
+
+def test_a_defect_ends_the_looking(answers: Answers) -> None:
+    defect = RuntimeError("a defect")
+    answers.give(defect)
+    assert answers.looks.failure is defect
 
 
 def test_after_the_clock_was_set_back_it_begins_anew() -> None:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import select
 import signal
-import sys
 import termios
 import tty
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 
 from penstock.cli.top.view import QUIT
 
+STDIN = 0
 READ_BYTES_MAX = 64
 ESCAPE = "\x1b"
 TERMINATED = 128 + signal.SIGTERM
@@ -49,10 +49,10 @@ class Keys:
 @contextmanager
 def keys() -> Iterator[Keys]:
     """The terminal gives each key at once and shows none, until the end, whatever ends it. Ctrl-C stays what it is."""
-    if not sys.stdin.isatty():
+    fd = STDIN
+    if not os.isatty(fd):
         yield Keys(None)
         return
-    fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
     try:
         tty.setcbreak(fd, termios.TCSANOW)

@@ -68,7 +68,7 @@ class Looks:
 
     def _run(self) -> None:
         store: SqlStore | None = None
-        while not self._ended.wait(self._pause()):
+        while not self._ended.wait(rest(self._interval, self._took)):
             if self.paused:
                 continue
             self._begun = time.monotonic()
@@ -86,9 +86,6 @@ class Looks:
             os.write(self._rings, b".")
         _close(store)
 
-    def _pause(self) -> float:
-        return max(self._interval, (LOOK_SHARE - 1) * self._took)
-
     def _looked(self, found: Look) -> None:
         self.newest, self.taken = self._before.known(found), time.monotonic()
         self._error = self._failing_since = None
@@ -97,6 +94,11 @@ class Looks:
         self._error = told(error)
         if self._failing_since is None:
             self._failing_since = self._begun
+
+
+def rest(interval: float, took: float) -> float:
+    """How long to leave the store alone after a look that took so long."""
+    return max(interval, (LOOK_SHARE - 1) * took)
 
 
 class Before:
