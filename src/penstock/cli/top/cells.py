@@ -20,7 +20,8 @@ NAME_CHARS_MAX = 40
 SPARE = (
     "scheduled", "come/s", "run p50", "wait p50", "run p99", "failed/s", "wait p99", "errors", "host", "heard of",
 )  # fmt: skip
-WORDS = {"status", "host"}
+WORDS = {"status", "heard of", "host"}
+"""What is read from its left."""
 
 
 def table_of(rows: Sequence[Row], by: By) -> Table:
