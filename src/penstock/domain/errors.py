@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class PenstockError(Exception):
     """The base of all errors that penstock raises on purpose."""
@@ -189,3 +191,20 @@ class WorkerRefused(PenstockError):
 
 class WorkerInactive(WorkerRefused):
     """The worker did not answer its health probes: it gets no jobs until it does."""
+
+
+class OutboundError(PenstockError):
+    """A request to somebody else over HTTP came to nothing. Its message names scheme and host: more may be secret."""
+
+
+class OutboundRefused(OutboundError):
+    """The outbound door does not let this request out. Nothing was sent, and trying again changes nothing."""
+
+
+class OutboundFailed(OutboundError):
+    """The request was let out, and failed: there was no answer, or one with the status and headers that are here."""
+
+    def __init__(self, message: str, status: int | None = None, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers or {}

@@ -50,7 +50,7 @@ def wrapped(cause: BaseException) -> Exception:
         OSError(errno.ENETUNREACH, "Network is unreachable"), OSError(errno.EHOSTUNREACH, "No route to host"),
         OSError(errno.ETIMEDOUT, "timed out"), http.client.RemoteDisconnected(""), http.client.IncompleteRead(b""),
         http.client.BadStatusLine(""), asyncio.IncompleteReadError(b"", 5), urllib.error.URLError(TimeoutError()),
-        smtplib.SMTPServerDisconnected("gone"),
+        smtplib.SMTPServerDisconnected("gone"), ssl.SSLEOFError(8, "EOF"), ssl.SSLZeroReturnError(6, "closed"),
     ],
     ids=lambda error: type(error).__name__,
 )  # fmt: skip

@@ -23,6 +23,7 @@ ERRNOS = frozenset({
 NAMES = {
     "socket": {"gaierror", "herror"},
     "http": {"IncompleteRead", "BadStatusLine"},
+    "ssl": {"SSLEOFError", "SSLZeroReturnError"},
     "asyncio": {"IncompleteReadError"},
     "smtplib": {"SMTPServerDisconnected", "SMTPConnectError"},
     "httpx": {"TimeoutException", "NetworkError", "RemoteProtocolError", "ProxyError"},
