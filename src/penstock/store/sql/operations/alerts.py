@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -78,8 +78,9 @@ def _store(change: p.AlertChange) -> Steps[Rows]:
 
 
 def _columns(row: p.AlertRow) -> dict[str, Any]:
-    columns: Mapping[str, Any] = msgspec.structs.asdict(row)
-    return {name: as_json(one) if name in JSON_COLUMNS else one for name, one in columns.items()}
+    columns: dict[str, Any] = msgspec.structs.asdict(row)
+    columns |= {name: as_json(columns[name]) for name in JSON_COLUMNS}
+    return columns | {"value": None if row.value is None else repr(row.value)}  # Each engine makes a number of it.
 
 
 # Silences

@@ -4,7 +4,7 @@ INSERT INTO penstock.alert (
 )
 VALUES (
     %(rule)s::text, %(scope)s::text, %(state)s::text, %(severity)s::text, %(key)s::text, %(since)s::bigint,
-    %(fired_at)s::bigint, %(quiet_at)s::bigint, %(resolved_at)s::bigint, %(value)s::double precision, %(title)s::text,
+    %(fired_at)s::bigint, %(quiet_at)s::bigint, %(resolved_at)s::bigint, %(value)s::text::double precision, %(title)s::text,
     %(message)s::text, %(tags)s::text, %(told)s::text, %(sent)s::text, 1
 )
 ON CONFLICT DO NOTHING
