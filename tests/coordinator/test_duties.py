@@ -56,12 +56,13 @@ def events(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def test_every_duty_has_its_interval_from_the_settings(scene: Scene) -> None:
     settings = CoordinatorSettings(
-        recovery_interval=1, start_check_interval=2, probe_interval=3, prune_interval=4, schedule_interval=5
+        recovery_interval=1, start_check_interval=2, probe_interval=3, prune_interval=4, schedule_interval=5,
+        sample_interval=6, fold_interval=7,
     )  # fmt: skip
     intervals = {type(duty).__name__: duty.interval for duty in (make(scene.store, settings) for make in DUTIES)}
     assert intervals == {
         "Recovery": 1, "Ownerless": 1, "Expiry": 1, "GateTending": 1, "Ageing": 1, "Routing": 1, "StartTimeout": 2,
-        "Probes": 3, "Pruning": 4, "Firing": 5, "WorkflowSteps": 1,
+        "Probes": 3, "Pruning": 4, "Firing": 5, "WorkflowSteps": 1, "Sampling": 6, "Folding": 7,
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Self, TypedDict, Unpack, cast
 
 from penstock.client.client import Client, is_in_loop
 from penstock.client.schedules.book import ScheduleBook
+from penstock.client.stats import Stats
 from penstock.config.load import Config, load
 from penstock.coordinator.settings import Retention
 from penstock.domain.clock import Clock
@@ -62,6 +63,8 @@ class Core:
         self.client = Client(lambda: self._store, self.registry, self._clock)
         self.schedules = ScheduleBook(self.client)
         """The schedules of the store: add, list, get, pause, resume, reschedule, remove, run."""
+        self.stats = Stats(self.client)
+        """Figures of what happened and samples of what waits: capacity, history, sample."""
         self._planned: dict[str, SchedulePlan] = {}
 
     @classmethod

@@ -21,6 +21,7 @@ COMMANDS = {
     "workflows": ("penstock.cli.workflows", "workflows", "Graphs of jobs: list, show as a tree, cancel, retry."),
     "dead": ("penstock.cli.dead", "dead", "Dead letters: jobs that will not be tried again by themselves."),
     "counts": ("penstock.cli.counts", "counts", "Count the jobs by state, type, queue, capability or tenant."),
+    "capacity": ("penstock.cli.capacity", "capacity", "Say how many workers it takes to do what is pending."),
     "queues": ("penstock.cli.queues", "queues", "List the queues, pause, resume and drain them."),
     "workers": ("penstock.cli.workers", "workers", "List the workers, drain and resize them."),
     "schedules": ("penstock.cli.schedules", "schedules", "List schedules, add, pause, change, remove and run them."),

@@ -27,6 +27,10 @@ class CoordinatorSettings:
     prune_interval: float = 60.0
     schedule_interval: float = 1.0
     """How soon a new schedule is noticed, at most; known ones are fired at their time."""
+    sample_interval: float = 5.0
+    """How often what waits is counted, at most."""
+    fold_interval: float = 30.0
+    """How often what was counted goes into the rows that are kept."""
     retention: Retention = field(default_factory=Retention)
     ageing: float | None = None
     """A job that was due for n times this long has at least the priority n; None never raises one."""

@@ -26,6 +26,8 @@ WAIT_SECONDS_DEGRADED = 300.0
 WAIT_SECONDS_UNHEALTHY = 3600.0
 QUEUES_MAX = 100
 COUNTED_MAX = 1_000
+DEAD_COUNTED_MAX = 1_000_000
+"""The largest limit that can be set; to count so many takes a fraction of a second."""
 PAUSES_NAMED_MAX = 5
 NOTHING_PAUSED = Pauses()
 START_ONE = "start one: penstock worker MODULE:APP"
@@ -185,7 +187,8 @@ def judge_queues(lanes: Sequence[Waiting], now_us: int, pauses: Pauses = NOTHING
 def judge_dead(dead: int, threshold: int) -> Check:
     if dead == 0:
         return Check("dead letters", "healthy", "none")
-    said = f"{counted(dead, 'dead letter')}, the limit is {threshold:,}"
+    more = " or more" if dead >= DEAD_COUNTED_MAX else ""
+    said = f"{counted(dead, 'dead letter')}{more}, the limit is {threshold:,}"
     fix = "look at them with: penstock dead list; then retry or purge them"
     return Check("dead letters", "degraded" if dead < threshold else "unhealthy", said, fix)
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from penstock.domain.clock import Clock
 from penstock.domain.flow.pauses import Pauses
-from penstock.observe.health import COUNTED_MAX, Facts
-from penstock.store.contract import CountWaiting, DeadFilter, ListDead, Store
+from penstock.observe.health import COUNTED_MAX, DEAD_COUNTED_MAX, Facts
+from penstock.store.contract import CountDead, CountWaiting, Store
 
 PINGS = 2
 
@@ -52,7 +52,7 @@ def read_facts(store: Store, clock: Clock, facts: Facts) -> None:
     facts.pauses = Pauses(store.list_pauses().wait())
     facts.lanes = store.count_waiting(CountWaiting(COUNTED_MAX)).wait()
     facts.queues = store.count_queues().wait()
-    facts.dead = store.list_dead(ListDead(filter=DeadFilter(), limit=1)).wait().total
+    facts.dead = store.count_dead(CountDead(DEAD_COUNTED_MAX)).wait()
     facts.durability = facts.durability or store.info.durability
 
 

@@ -15,8 +15,8 @@ from penstock.coordinator.duties import DUTIES
 from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.errors import PenstockError, StoreError
+from penstock.observe.figures.recorder import Recorder
 from penstock.observe.logs import fields
-from penstock.observe.recorder import Recorder
 from penstock.observe.redaction import log_error, told
 from penstock.observe.trouble import Trouble
 from penstock.store.contract import HeartbeatWorker, RegisterWorker, Store

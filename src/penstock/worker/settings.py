@@ -69,6 +69,8 @@ class WorkerSettings:
     probe_interval: float = _duties.probe_interval
     prune_interval: float = _duties.prune_interval
     schedule_interval: float = _duties.schedule_interval
+    sample_interval: float = _duties.sample_interval
+    fold_interval: float = _duties.fold_interval
     leader_lease: float = _duties.lease
     ageing: float | None = None
     """A job that was due for n times this long has at least the priority n; None never raises one."""

@@ -14,7 +14,7 @@ from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, StoreError
 from penstock.domain.registry import Registry
-from penstock.observe.recorder import Recorder
+from penstock.observe.figures.recorder import Recorder
 from penstock.store.contract import ReadSignals, RegisterWorker, Signals
 from penstock.system.ids import IdSource
 from penstock.worker.claiming.other_workers import OtherWorkers

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.domain.job import Event
 from penstock.domain.options import NO_RESOURCES, Resources
+from penstock.store import contract as p
 from penstock.store.contract import CountWaiting, Waiting
 from tests.contract.conftest import CarryOut, OpenAgain
 from tests.contract.world import World
@@ -74,3 +75,14 @@ def test_counting_a_lane_stops_at_the_limit(world: World, delay: float) -> None:
     world.add(type="other")
     world.clock.advance(2)
     assert [(one.type, one.jobs) for one in waiting(world, limit=3)] == [("other", 1), ("task", 3)]
+
+
+def test_dead_letters_are_counted_up_to_a_limit(world: World, session: int) -> None:
+    dead = [world.add_dead(session) for _ in range(3)]
+    world.add(ttl=1.0)
+    world.clock.advance(2)
+    world.store.expire_jobs(p.ExpireJobs()).wait()
+    assert [world.store.count_dead(p.CountDead(limit)).wait() for limit in (2, 4, 100)] == [2, 4, 4]
+    again = p.RetryDead(filter=p.DeadFilter(ids=(dead[0],)), new_ids=[world.new_id()])
+    world.store.retry_dead(again).wait()
+    assert world.store.count_dead(p.CountDead()).wait() == 3

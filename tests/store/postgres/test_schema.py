@@ -44,7 +44,8 @@ UNION ALL
 SELECT 't', tgname, pg_get_triggerdef(oid), NULL FROM pg_trigger
 WHERE tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace(%(schema)s)) AND NOT tgisinternal
 """
-CATALOGUE = (COLUMNS, CONSTRAINTS, INDEXES, SEQUENCES, FUNCTIONS, OTHERS)
+VIEWS = "SELECT viewname, definition FROM pg_views WHERE schemaname = %(schema)s"
+CATALOGUE = (COLUMNS, CONSTRAINTS, INDEXES, SEQUENCES, FUNCTIONS, OTHERS, VIEWS)
 
 Said = set[tuple[str, ...]]
 

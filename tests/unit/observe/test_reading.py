@@ -72,7 +72,7 @@ def test_the_better_of_two_pings_counts(world: World) -> None:
     assert read(world, slow).ping == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("name", ["read_clock", "list_workers", "count_waiting", "list_dead", "info"])
+@pytest.mark.parametrize("name", ["read_clock", "list_workers", "count_waiting", "count_dead", "info"])
 def test_an_error_anywhere_is_told_and_what_was_read_before_is_kept(world: World, name: str) -> None:
     def fail() -> None:
         raise StoreUnavailable("no route to the server; is it running?")
@@ -87,7 +87,7 @@ def test_an_error_without_words_is_named(world: World) -> None:
     def fail() -> None:
         raise ZeroDivisionError
 
-    assert read(world, Changed(world.store, "list_dead", fail)).error == "ZeroDivisionError"
+    assert read(world, Changed(world.store, "count_dead", fail)).error == "ZeroDivisionError"
 
 
 def test_a_store_that_hangs_is_not_waited_for(world: World) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from penstock.coordinator.duties.ageing import Ageing
 from penstock.coordinator.duties.expiry import Expiry
+from penstock.coordinator.duties.folding import Folding
 from penstock.coordinator.duties.gates import GateTending
 from penstock.coordinator.duties.ownerless import Ownerless
 from penstock.coordinator.duties.probes import Probes
 from penstock.coordinator.duties.recovery import Recovery
 from penstock.coordinator.duties.retention import Pruning
 from penstock.coordinator.duties.routing import Routing
+from penstock.coordinator.duties.sampling import Sampling
 from penstock.coordinator.duties.schedules import Firing
 from penstock.coordinator.duties.start_timeout import StartTimeout
 from penstock.coordinator.duties.workflows import WorkflowSteps
@@ -21,4 +23,5 @@ from penstock.store.contract import Store
 
 DUTIES: tuple[Callable[[Store, CoordinatorSettings], Duty], ...] = (
     Recovery, Ownerless, StartTimeout, Expiry, GateTending, Ageing, Routing, WorkflowSteps, Probes, Pruning, Firing,
+    Sampling, Folding,
 )  # fmt: skip

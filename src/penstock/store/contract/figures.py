@@ -40,7 +40,7 @@ class FoldFigures(msgspec.Struct, frozen=True):
 
 class ReadFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Rows from `since` on, before `until`; those of the span that begins before `since` and contains it are among
-    them. None is now. Nothing else given means all routes.
+    them. None has no end. Nothing else given means all routes.
     """
 
     span: Span
@@ -123,18 +123,11 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     ended: Ended | None
 
 
-class CountGauges(msgspec.Struct, frozen=True):
-    """`ended`: also what has ended and is stored, which may be very many."""
-
-    ended: bool = False
-
-
 class CountedGauges(msgspec.Struct, frozen=True):
-    """What was counted now, before anybody has looked at the workers. No `ended`: it was not asked for."""
+    """What was counted now, before anybody has looked at the workers."""
 
     at: int
     gauges: Sequence[Gauge]
-    ended: Ended | None
 
 
 class StoreSample(msgspec.Struct, frozen=True):
@@ -185,10 +178,14 @@ class FiguresStore(Protocol):
         """The rows of a time, with the pages that are not folded yet."""
         ...
 
-    def count_gauges(self, params: CountGauges) -> Call[CountedGauges]:
-        """Count all that waits and runs. Looks at every job that has not ended, and where that is asked for at the
-        index of those that have: for the leader, which sees to it that this is not done often.
+    def count_gauges(self) -> Call[CountedGauges]:
+        """Count all that waits and runs. Looks at every job that has not ended: for the leader, which sees to it that
+        this is not done often.
         """
+        ...
+
+    def count_ended(self) -> Call[Ended]:
+        """Count what has ended and is stored, which may be very much: for the leader too."""
         ...
 
     def store_sample(self, params: StoreSample) -> Call[None]:

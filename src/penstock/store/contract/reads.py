@@ -116,6 +116,12 @@ class DeadPage(msgspec.Struct, frozen=True):
     total: int
 
 
+class CountDead(msgspec.Struct, frozen=True):
+    """`limit`: where counting stops, so that millions cost no more than that."""
+
+    limit: int = 10_000
+
+
 class OpenJobs(msgspec.Struct, frozen=True, kw_only=True):
     """The jobs of one type in one queue that have not ended. `running` includes those claimed and not yet begun;
     `retrying` are those of the scheduled ones that were tried before; `blocked` wait for a limit.
@@ -173,6 +179,10 @@ class Reads(Protocol):
 
     def list_dead(self, params: ListDead) -> Call[DeadPage]:
         """A page of dead letters (dead and expired), newest first, and how many match."""
+        ...
+
+    def count_dead(self, params: CountDead) -> Call[int]:
+        """How many dead letters there are that were not retried; counting stops at the limit."""
         ...
 
     def list_pauses(self) -> Call[list[Pause]]:

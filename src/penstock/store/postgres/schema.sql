@@ -414,7 +414,7 @@ CREATE TABLE penstock.gauge (
 CREATE TABLE penstock.sample (
     id bigint PRIMARY KEY CHECK (id = 1),
     at bigint NOT NULL,
-    seconds double precision NOT NULL,  -- How long it took to count.
+    took bigint NOT NULL,                  -- How long it took to count.
     completed bigint, cancelled bigint, dead bigint, expired bigint -- NULL: not counted yet.
 );
 

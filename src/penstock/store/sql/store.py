@@ -116,6 +116,9 @@ class AlikeOnEngines:
     def list_dead(self, params: p.ListDead) -> Call[p.DeadPage]:
         return self._ask(lambda: reads.list_dead(self._pages, params))
 
+    def count_dead(self, params: p.CountDead) -> Call[int]:
+        return self._ask(lambda: reads.count_dead(params))
+
     def retry_dead(self, params: p.RetryDead) -> Call[p.Retried]:
         return self._do(lambda engine: jobs.retry_dead(engine, params))
 
@@ -164,8 +167,11 @@ class AlikeOnEngines:
     def read_figures(self, params: p.ReadFigures) -> Call[p.FigurePage]:
         return self._ask(lambda: figures.read_figures(params))
 
-    def count_gauges(self, params: p.CountGauges) -> Call[p.CountedGauges]:
-        return self._ask(lambda: figures.count_gauges(params))
+    def count_gauges(self) -> Call[p.CountedGauges]:
+        return self._ask(figures.count_gauges)
+
+    def count_ended(self) -> Call[p.Ended]:
+        return self._ask(figures.count_ended)
 
     def store_sample(self, params: p.StoreSample) -> Call[None]:
         return self._do(lambda engine: figures.store_sample(params))

@@ -410,7 +410,7 @@ CREATE TABLE penstock_gauge (
 CREATE TABLE penstock_sample (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     at INTEGER NOT NULL,
-    seconds REAL NOT NULL,              -- How long it took to count.
+    took INTEGER NOT NULL,              -- How long it took to count.
     completed INTEGER, cancelled INTEGER, dead INTEGER, expired INTEGER -- NULL: not counted yet.
 ) STRICT;
 

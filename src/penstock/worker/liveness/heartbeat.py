@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from penstock.domain.clock import Clock
 from penstock.domain.errors import PenstockError
-from penstock.observe.recorder import Recorder
+from penstock.observe.figures.recorder import Recorder
 from penstock.observe.redaction import told
 from penstock.observe.trouble import Trouble
 from penstock.store.call import Call

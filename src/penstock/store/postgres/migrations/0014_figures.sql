@@ -57,7 +57,7 @@ CREATE TABLE penstock.gauge (
 CREATE TABLE penstock.sample (
     id bigint PRIMARY KEY CHECK (id = 1),
     at bigint NOT NULL,
-    seconds double precision NOT NULL,  -- How long it took to count.
+    took bigint NOT NULL,                  -- How long it took to count.
     completed bigint,                   -- NULL: not counted yet.
     cancelled bigint,
     dead bigint,

@@ -24,6 +24,8 @@ K = TypeVar("K")
 
 COUNTS = tuple(Count)
 DEPTHS = p.Depth.__struct_fields__
+NEVER = 2**62
+"""After all moments, also those of a clock that was set back since."""
 BOOK_SECONDS = KEPT_SECONDS[60]
 """A book that got no page for so long is closed: nobody sends its last one again."""
 
@@ -152,7 +154,7 @@ def _figures(columns: Sequence[Any]) -> Figures:
 def read_figures(read: p.ReadFigures) -> Steps[p.FigurePage]:
     [(now, *_)] = yield from run("read_clock")
     width = read.span * MICROSECONDS
-    since, until = read.since - read.since % width, now + 1 if read.until is None else read.until
+    since, until = read.since - read.since % width, NEVER if read.until is None else read.until
     asked: dict[str, Any] = {"span": read.span, "since": since, "until": until}
     routes = {"type": read.type, "queue": read.queue, "capability": read.capability}
     rows: dict[tuple[int, Route], tuple[Figures, p.Depth | None]] = {}
@@ -188,10 +190,10 @@ def _depth(columns: Sequence[int | None]) -> p.Depth | None:
 # Samples
 
 
-def count_gauges(count: p.CountGauges) -> Steps[p.CountedGauges]:
+def count_gauges() -> Steps[p.CountedGauges]:
     [(now, *_)] = yield from run("read_clock")
     gauges = [_counted(*row) for row in (yield from run("count_gauges"))]
-    return p.CountedGauges(now, gauges, (yield from _count_ended()) if count.ended else None)
+    return p.CountedGauges(now, gauges)
 
 
 def _counted(type: str, queue: str, capability: str, *columns: Any) -> p.Gauge:
@@ -200,7 +202,7 @@ def _counted(type: str, queue: str, capability: str, *columns: Any) -> p.Gauge:
     return p.Gauge(route=Route(type, queue, capability), depth=depth, oldest_due_at=oldest)
 
 
-def _count_ended() -> Steps[p.Ended]:
+def count_ended() -> Steps[p.Ended]:
     states = {StateCode(state).name.lower(): jobs for state, jobs in (yield from run("count_ended"))}
     return p.Ended(**states)
 
@@ -209,7 +211,8 @@ def store_sample(store: p.StoreSample) -> Steps[None]:
     yield from check_term(store.term)
     yield from run("store_gauges", rows=as_json([_gauge_row(gauge) for gauge in store.gauges]))
     ended = msgspec.structs.asdict(store.ended) if store.ended else dict.fromkeys(p.Ended.__struct_fields__)
-    yield from run("store_sample", at=store.at, seconds=store.seconds, **ended)
+    took = int(store.seconds * MICROSECONDS)
+    yield from run("store_sample", at=store.at, took=took, **ended)
     if store.history:
         yield from run("keep_depths", at=store.at, spans=list(SPANS))
 
@@ -228,11 +231,11 @@ def read_sample() -> Steps[p.Sample | None]:
     found = yield from run("read_sample")
     if not found:
         return None
-    [(at, seconds, *ended)] = found
+    [(at, took, *ended)] = found
     rows: Rows = yield from run("read_gauges")
     gauges = [_sampled(*row) for row in rows]
     known = None if None in ended else p.Ended(**_named(p.Ended.__struct_fields__, ended))
-    return p.Sample(at=at, seconds=seconds, gauges=gauges, ended=known)
+    return p.Sample(at=at, seconds=took / MICROSECONDS, gauges=gauges, ended=known)
 
 
 def _sampled(type: str, queue: str, capability: str, *columns: Any) -> p.Gauge:

@@ -93,6 +93,10 @@ def count_waiting(asked: p.CountWaiting) -> Steps[list[p.Waiting]]:
     return [make_waiting(*row) for row in (yield from run("count_waiting", limit=asked.limit))]
 
 
+def count_dead(asked: p.CountDead) -> Steps[int]:
+    return int((yield from value("count_dead_up_to", limit=asked.limit)))
+
+
 def count_open() -> Steps[list[p.OpenJobs]]:
     return [_make_open(*row) for row in (yield from run("count_open"))]
 

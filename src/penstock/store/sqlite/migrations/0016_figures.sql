@@ -57,7 +57,7 @@ CREATE TABLE penstock_gauge (
 CREATE TABLE penstock_sample (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     at INTEGER NOT NULL,
-    seconds REAL NOT NULL,              -- How long it took to count.
+    took INTEGER NOT NULL,              -- How long it took to count.
     completed INTEGER,                  -- NULL: not counted yet.
     cancelled INTEGER,
     dead INTEGER,

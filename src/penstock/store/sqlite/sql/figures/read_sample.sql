@@ -1,1 +1,1 @@
-SELECT at, seconds, completed, cancelled, dead, expired FROM penstock_sample
+SELECT at, took, completed, cancelled, dead, expired FROM penstock_sample

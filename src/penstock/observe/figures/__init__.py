@@ -1,0 +1,1 @@
+"""Figures: counting what a worker does, and how they are read."""
