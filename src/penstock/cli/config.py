@@ -54,7 +54,7 @@ def _find(loaded: Config, name: str) -> Setting:
 
 def _plain(setting: Setting) -> dict[str, Any]:
     """For programs: durations in seconds, sizes in bytes, null for what is off."""
-    value = setting.shown if setting.key.name == "store" and setting.value else setting.value
+    value = setting.shown if setting.key.kind.secret and setting.value else setting.value
     return {"value": value, "source": setting.source}
 
 

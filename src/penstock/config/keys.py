@@ -11,6 +11,7 @@ from penstock.config import kinds
 from penstock.config.kinds import Kind
 from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
+from penstock.observe.alerts.settings import AlertSettings
 from penstock.observe.health import Limits
 from penstock.observe.logs import FORMATS, LEVELS
 from penstock.worker.settings import CHECKS, WorkerSettings, whole
@@ -21,7 +22,7 @@ NOT_KEYS = frozenset({CONFIG_VARIABLE, "PENSTOCK_NO_SKIPS"})
 PROCESSES_MAX = 256
 MANY = 10**6
 
-UNUSED = ("alerts", "critical_types")
+UNUSED: tuple[str, ...] = ()
 """Keys, or groups of them, that a later version will have. Refused rather than ignored."""
 
 # Kubernetes sets such variables in every container for a service that is named penstock or penstock-worker.
@@ -82,7 +83,7 @@ def is_unused(name: str, known: Iterable[str] = UNUSED, separator: str = ".") ->
     return any(name == unused or name.startswith(unused + separator) for unused in known)
 
 
-_worker, _retention, _limits = WorkerSettings(), Retention(), Limits()
+_worker, _retention, _limits, _alerts = WorkerSettings(), Retention(), Limits(), AlertSettings()
 
 KEYS = (
     Key("store", kinds.STORE, None, "Where the jobs are, such as sqlite:///jobs.db or postgresql://user@host/database."),
@@ -149,6 +150,16 @@ KEYS = (
         "With fewer active workers the health is degraded, with none unhealthy."),
     Key("health.dead_letter_threshold", kinds.whole(whole(1, MANY)), _limits.dead_letter_threshold,
         "With this many dead letters the health is unhealthy, with fewer degraded."),
+    Key("alerts.sinks", kinds.SINKS, _alerts.sinks, "Who is told of alerts.", OFF),
+    Key("alerts.rules", kinds.ALERT_RULES, None, "What is an alert: rules that are off, or take more or less."),
+    Key("alerts.interval", kinds.duration(CHECKS["recovery_interval"]), _alerts.interval,
+        "How often it is looked for what is wrong."),
+    Key("alerts.cap_per_hour", kinds.whole(whole(1, MANY)), _alerts.cap_per_hour,
+        "No more alerts than this are told in an hour, but for critical ones.", OFF),
+    Key("alerts.heartbeat_url", kinds.URL, None,
+        "Is sent a request each time that it was looked, so that an outside watcher notices silence.", OFF),
+    Key("critical_types", kinds.names(CHECKS["failing_queues"]), _alerts.critical_types,
+        "Job types whose final failure is told as high.", OFF),
     Key("log.format", kinds.one_of(*FORMATS), "text", "How a worker logs: a text or a JSON object a line.", (),
         "--log-format"),
     Key("log.level", kinds.one_of(*LEVELS), "info", "The least severe that is logged.", (), "--log-level"),

@@ -27,6 +27,7 @@ from penstock.domain.errors import ConfigError
 from penstock.domain.failure.secrets import hide_secrets
 from penstock.domain.flow.gates import Limit, limit_of
 from penstock.domain.options import Concurrency, RateLimit, Resources
+from penstock.observe.alerts.settings import AlertSettings
 from penstock.observe.health import Limits
 from penstock.worker.liveness.health_address import OFF
 
@@ -91,6 +92,7 @@ class Config:
             "schedules": self["schedules"],
             "health": self["worker.health"] or OFF,
             "health_limits": self.health_limits(),
+            "alerts": self.alerts(),
             "history": self["history"],
             "retention": Retention(**{name: self[f"retention.{name}"] for name in ("completed", "cancelled", "dead")}),
         }
@@ -100,6 +102,14 @@ class Config:
         return Limits(
             min_workers=self["health.min_workers"], dead_letter_threshold=self["health.dead_letter_threshold"]
         )
+
+    def alerts(self) -> AlertSettings:
+        """What is wrong by which rule, and who is told."""
+        return AlertSettings(
+            interval=self["alerts.interval"], sinks=self["alerts.sinks"] or (), rules=self["alerts.rules"] or {},
+            cap_per_hour=self["alerts.cap_per_hour"], heartbeat_url=self["alerts.heartbeat_url"],
+            critical_types=self["critical_types"] or (),
+        )  # fmt: skip
 
     def limits(self) -> tuple[Limit, ...] | None:
         """None where there is no config at all: then it has no say in what others have set."""

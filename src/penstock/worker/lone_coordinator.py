@@ -28,7 +28,7 @@ ORDERS_SECONDS = 1.0
 TAKEN = (
     "worker_id", "heartbeat_interval", "recovery_interval", "start_timeout", "start_check_interval", "probe_interval",
     "prune_interval", "schedule_interval", "sample_interval", "fold_interval", "leader_lease", "ageing",
-    "failing_queues", "retention", "schedules",
+    "failing_queues", "retention", "schedules", "alerts",
 )  # fmt: skip
 """The settings of a worker that mean something here."""
 

@@ -17,6 +17,7 @@ from penstock.domain.flow.gates import Limit
 from penstock.domain.flow.slots import SLOTS_MAX
 from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
 from penstock.domain.texts import brief
+from penstock.observe.alerts.settings import AlertSettings
 from penstock.observe.health import Limits
 from penstock.store.contract import STALE_HEARTBEATS, History
 from penstock.worker.liveness.health_address import ANYWHERE, check_health
@@ -74,6 +75,8 @@ class WorkerSettings:
     leader_lease: float = _duties.lease
     ageing: float | None = None
     """A job that was due for n times this long has at least the priority n; None never raises one."""
+    alerts: AlertSettings = field(default_factory=AlertSettings)
+    """What is wrong by which rule, and who is told."""
     failing_queues: tuple[str, ...] = ()
     """Queues whose jobs fail while no live worker can run them."""
     limits: tuple[Limit, ...] | None = None
@@ -163,6 +166,12 @@ def _resources(value: object, name: str) -> Resources:
     raise ConfigError(f"{name}={brief(value)} is not possible: write Resources(cpu=4, memory='8Gi')")
 
 
+def _alerts(value: object, name: str) -> AlertSettings:
+    if isinstance(value, AlertSettings):
+        return value
+    raise ConfigError(f"{name}={brief(value)} is not possible: write [alerts] in penstock.toml")
+
+
 CHECKS: dict[str, Check] = {
     "concurrency": whole(1, SLOTS_MAX),
     "types": _names,
@@ -179,6 +188,7 @@ CHECKS: dict[str, Check] = {
     "leader_lease": _positive,
     "failing_queues": _names,
     "ageing": _positive,
+    "alerts": _alerts,
     "tenant_weights": read_weights,
     "shutdown_timeout": parse_duration,
     "health": check_health,

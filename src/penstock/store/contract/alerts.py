@@ -24,10 +24,12 @@ RUNS_TOLD_MAX = 100
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
     """How far one sink was told: what it was sent last, and whether that is known to have arrived. Otherwise it is sent
-    again, until it was `given_up`; `error` is why the last try failed.
+    again, until it was `given_up`; `error` is why the last try failed. `at` is when somebody took it upon himself last,
+    in turns of a minute.
     """
 
     sent: Literal["firing", "resolved"]
+    at: int = 0
     arrived: bool = False
     given_up: bool = False
     error: str | None = None

@@ -14,7 +14,7 @@ from penstock.domain.options import decode_policy
 from penstock.store import contract as p
 from penstock.store.sql.operations.audit import audit
 from penstock.store.sql.operations.term import check_term
-from penstock.store.sql.steps import Rows, Steps, as_json, run, value
+from penstock.store.sql.steps import Steps, as_json, run, value
 from penstock.store.sql.unreadable import BY_HAND, UNREADABLE, part, tell_unreadable_job, why_unreadable
 
 EVERY_SCOPE = ""
@@ -61,20 +61,21 @@ def change_alerts(change: p.ChangeAlerts) -> Steps[list[tuple[str, str]]]:
     yield from check_term(change.term)
     stored: list[tuple[str, str]] = []
     for one in sorted(change.changes, key=_of_rule):
-        if (yield from _store(one)):
-            stored.append((one.row.rule, one.row.scope))
+        stored += yield from _store(one)
     age = round(change.forget_seconds * MICROSECONDS)
     yield from run("forget_alerts", age=age)
     yield from run("forget_silences", age=age)
     return stored
 
 
-def _store(change: p.AlertChange) -> Steps[Rows]:
+def _store(change: p.AlertChange) -> Steps[list[tuple[str, str]]]:
     columns = _columns(change.row)
     del columns["revision"]
     if change.revision is None:
-        return (yield from run("insert_alert", **columns))
-    return (yield from run("update_alert", **columns, revision=change.revision))
+        rows = yield from run("insert_alert", **columns)
+    else:
+        rows = yield from run("update_alert", **columns, revision=change.revision)
+    return [(rule, scope) for rule, scope in rows]
 
 
 def _columns(row: p.AlertRow) -> dict[str, Any]:

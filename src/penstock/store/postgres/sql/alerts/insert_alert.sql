@@ -8,4 +8,4 @@ VALUES (
     %(message)s::text, %(tags)s::text, %(told)s::text, %(sent)s::text, 1
 )
 ON CONFLICT DO NOTHING
-RETURNING rule
+RETURNING rule, scope

@@ -5,4 +5,4 @@ SET
     value = %(value)s::text::double precision, title = %(title)s::text, message = %(message)s::text, tags = %(tags)s::text,
     told = %(told)s::text, sent = %(sent)s::text, revision = revision + 1
 WHERE rule = %(rule)s::text AND scope = %(scope)s::text AND revision = %(revision)s::bigint
-RETURNING rule
+RETURNING rule, scope

@@ -7,4 +7,4 @@ VALUES (
     :told, :sent, 1
 )
 ON CONFLICT DO NOTHING
-RETURNING rule
+RETURNING rule, scope

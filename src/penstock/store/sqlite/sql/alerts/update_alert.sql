@@ -4,4 +4,4 @@ SET
     resolved_at = :resolved_at, value = :value, title = :title, message = :message, tags = :tags, told = :told,
     sent = :sent, revision = revision + 1
 WHERE rule = :rule AND scope = :scope AND revision = :revision
-RETURNING rule
+RETURNING rule, scope
