@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from penstock.domain.clock import MICROSECONDS
 from penstock.store.contract import CheckStore
 from tests.chaos.actors import Broken
+from tests.chaos.counted import check_counted
 from tests.chaos.figures import Figures, superseded
 from tests.chaos.flows import check_flows
 from tests.chaos.forget import forget, forget_stored
@@ -22,10 +23,11 @@ from tests.checker.rules.pickup import pickups
 
 
 def settle(
-    stage: Stage, *, removed: Collection[str] = (), gap: Gap | None = None, rules: Sequence[Rule] = ALL
-) -> Truth:
+    stage: Stage, *, removed: Collection[str] = (), gap: Gap | None = None, rules: Sequence[Rule] = ALL,
+    all_counted: bool = False,
+) -> Truth:  # fmt: skip
     """`removed` are jobs that the fault itself has deleted: nothing is promised of them. In a `gap` time was taken
-    back, and the `rules` are those that hold all the same.
+    back, and the `rules` are those that hold all the same. `all_counted`: no worker may take figures along.
     """
     stage.heal()
     stage.drain()
@@ -44,6 +46,8 @@ def settle(
     check_plans(truth, stage.plans)
     check_flows(truth, stage.plans, stage.flows)
     _check_store(stage)
+    if gap is None and not removed:
+        check_counted(stage.store, truth.jobs.values(), exact=all_counted)
     return truth
 
 

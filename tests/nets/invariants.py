@@ -62,6 +62,15 @@ LIMITS = {
         SELECT unique_key FROM penstock.job LEFT JOIN penstock.outcome USING (id)
         WHERE unique_key IS NOT NULL AND outcome.id IS NULL GROUP BY unique_key HAVING count(*) > 1
     """,
+    "a page of figures counts twice": """
+        SELECT type FROM penstock.figure WHERE span = 60 GROUP BY type HAVING sum(completed) > 1
+    """,
+    "a span of figures says something else than the others": """
+        SELECT 'figure' FROM (
+            SELECT span, sum(completed + dead + cancelled + expired) AS all_of_it FROM penstock.figure GROUP BY span
+        ) AS one
+        HAVING min(all_of_it) <> max(all_of_it) OR count(*) NOT IN (0, 3)
+    """,
     "a schedule has fired another number of times than it says": """
         SELECT name FROM penstock.schedule
         WHERE fires <> (SELECT count(*) FROM penstock.job WHERE 'schedule:' || schedule.name = ANY (job.tags))

@@ -101,8 +101,8 @@ def _is_whole(request: bytes) -> bool:
 
 @contextlib.contextmanager
 def receiver(*answers: bytes | Answering, tls: bool = False, at_once: bytes | None = None) -> Iterator[Receiver]:
-    """Each request gets the next answer, and the last one is given to all that follow. `at_once` is said to whatever comes
-    first, and then it hangs up.
+    """Each request gets the next answer, all that follow the last one. `at_once` is said to whatever comes first, and
+    then it hangs up.
     """
     left = list(answers) or [answer(200)]
 

@@ -15,6 +15,7 @@ from unittest import mock
 
 import msgspec
 
+from penstock.domain.figures.series import pack
 from penstock.domain.flow.pauses import Pauses
 from penstock.domain.job import Event
 from penstock.observe.events import Ended, EndedBatch
@@ -23,7 +24,7 @@ from penstock.store.sql import endings
 from penstock.store.sql.engine import Engine
 from penstock.store.sql.gating import Seen
 from penstock.store.sql.operations import duties, once, schedules, workers
-from penstock.store.sql.steps import Steps, at_once
+from penstock.store.sql.steps import Steps, at_once, run
 from penstock.store.sqlite.connection import statements, tx
 from penstock.store.sqlite.connection.transaction import SqliteTransaction
 from penstock.store.sqlite.connection.tx import Tx, as_json
@@ -143,6 +144,10 @@ def _as_sent(batch: EndedBatch, one: Ended) -> Event:
 # Enqueueing
 
 
+def _always_new(page: p.Page) -> Steps[None]:
+    yield from run("insert_page", book=None, number=page.number, tally=pack(page.tally))
+
+
 def _every_enqueue_stored(tx: Tx, jobs: list[p.NewJob], *more: Any) -> list[p.Enqueued]:
     """An id that is stored already is taken for another job's."""
     known = set(tx.array("stored_before", ids=as_json([job.id for job in jobs]), last_job=2**62))
@@ -222,6 +227,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
         Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 4),
         Safeguard("an uncertain outcome is asked for", _replaced((finisher, "what_is_true"), by=_taken_for_stored), 48),
         Safeguard("an end is told as it is stored", _replaced((EndedBatch, "event_of"), by=_as_sent), 1),
+        Safeguard("a page counts once", _replaced((workers, "book_page"), by=_always_new), 0),
         Safeguard("start timeout", _nothing_done(duties, "give_back_jobs", p.GivenBack([], [])), 3),
         Safeguard("one leader", _replaced((duties, "lead_store"), by=_lead_for_all), 0),
         Safeguard(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from penstock.domain.job import FINAL
+from penstock.domain.job import FINAL, State
 from penstock.store.contract import Happened, SqlStore, Transaction
+from tests.chaos.counted import counted
 from tests.checker.history import History
 from tests.checker.truth import TrueJob
 from tests.simulation.process import HookCalled
@@ -57,6 +58,16 @@ def untrue_hooks(calls: Iterable[HookCalled], history: History) -> Iterator[str]
             yield f"{one.hook} was called {times} times for job {one.job} with token {one.token}"
         if one.token in refused - doubtful:
             yield f"{one.hook} was called for job {one.job} with token {one.token}, whose outcome was refused"
+
+
+def untrue_counts(store: SqlStore, jobs: Iterable[TrueJob], removes: bool) -> Iterator[str]:
+    """Nothing is counted twice. Whoever dies takes along what it has counted since its last heartbeat. If jobs are
+    removed when they have completed, nothing tells how many that were.
+    """
+    stored = Counter(str(job.state) for job in jobs if job.state in FINAL)
+    for state, number in sorted(counted(store).items()):
+        if number > stored[state] and not (removes and state == State.COMPLETED):
+            yield f"{stored[state]} jobs have ended as {state}, and {number} were counted"
 
 
 def untrue_ends(told: Iterable[Happened], jobs: Iterable[TrueJob]) -> Iterator[str]:

@@ -16,9 +16,13 @@ STALE_SECONDS = 3 * HEARTBEAT_SECONDS
 READS = frozenset({
     "ended_attempts", "read_signals", "list_workers", "read_types", "read_limits", "read_job", "list_jobs",
     "count_jobs", "count_waiting", "read_history", "list_pauses", "count_open", "list_dead", "read_clock",
+    "count_dead", "count_gauges", "count_ended", "read_sample", "read_figures", "read_capacity",
     "check_store", "read_schedules", "due_schedules", "read_workflow", "list_workflows", "read_results",
 })  # fmt: skip
-REPEATABLE = frozenset({"enqueue_jobs", "finish_jobs", "heartbeat_worker", "change_schedules", "enqueue_workflow"})
+REPEATABLE = frozenset({
+    "enqueue_jobs", "finish_jobs", "heartbeat_worker", "change_schedules", "enqueue_workflow", "fold_figures",
+    "store_sample",
+})  # fmt: skip
 DEADLY = frozenset({"enqueue_jobs", "claim_jobs", "finish_jobs", "change_schedules", "enqueue_workflow"})
 
 

@@ -21,7 +21,7 @@ from tests.checker.history import History
 from tests.checker.truth import Truth, read_truth
 from tests.simulation.clients import ClientProcess, HurriedProcess, JobsProcess, OperatorProcess, ResumingProcess
 from tests.simulation.clock import TrueClock
-from tests.simulation.ending import misplaced_jobs, untrue_ends, untrue_hooks, workers_left
+from tests.simulation.ending import misplaced_jobs, untrue_counts, untrue_ends, untrue_hooks, workers_left
 from tests.simulation.features import bring_about, draw_theme
 from tests.simulation.flow_clients import FlowsProcess
 from tests.simulation.flows import draw_flows
@@ -100,6 +100,7 @@ class World:
         self.problems += [*workers_left(self.store), *untrue_hooks(self._around.hooks, History(self.events))]
         truth = read_truth(self.store, effects)
         self.problems += untrue_ends(self._around.heard.jobs, truth.jobs)
+        self.problems += untrue_counts(self.store, truth.jobs, "removed" in self.theme)
         return truth
 
     def close(self) -> None:

@@ -18,5 +18,9 @@ class App(Declaring, Enqueueing, Operating, Running):
 
     What waits for the store has a twin for async code, whose name begins with an a: aenqueue, aget, …
 
+    - Seeing: `stats`, how much there is, what happened, how many workers it takes.
+
+    `version` is that of your program, as PENSTOCK_APP_VERSION is: it is stored with each attempt.
+
     `lifespan` is an async context manager, entered once per worker; what it yields is ctx.resources.
     """

@@ -25,7 +25,7 @@ from penstock.observe.observed import observed
 from penstock.store.contract import History, SchedulePlan, Store
 from penstock.store.refused import RefusedStore
 from penstock.system.clock import SystemClock
-from penstock.worker.settings import Lifespan, no_lifespan
+from penstock.worker.settings import Lifespan, check_version, no_lifespan
 
 
 class AppSettings(TypedDict, total=False):
@@ -35,6 +35,7 @@ class AppSettings(TypedDict, total=False):
     history: History | None
     retention: Retention | None
     clock: Clock | None
+    version: str | None
 
 
 class Core:
@@ -48,6 +49,7 @@ class Core:
         history: History | None = None,
         retention: Retention | None = None,
         clock: Clock | None = None,
+        version: str | None = None,
     ) -> None:
         if history not in ("all", "default", "failures", "none", None):
             raise ConfigError(f"history={history!r} does not exist; use one of: all, default, failures, none")
@@ -56,7 +58,9 @@ class Core:
         opened = open_store(store, clock=clock, random=random.random) if isinstance(store, str) else store
         self._store = observed(opened, self._events)
         self.lifespan = lifespan
-        self._own = {"history": history, "retention": retention}
+        if version is not None:
+            check_version(version, "version")
+        self._own = {"history": history, "retention": retention, "app_version": version}
         self._defaults = DEFAULTS
         self.config: Config | None = None
         self.registry = Registry()

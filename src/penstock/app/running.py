@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from penstock.client.schedules.installing import Configured, configured_plans, i
 from penstock.domain.errors import ConfigError
 from penstock.store.contract import SchedulePlan, Store
 from penstock.worker.settings import WorkerSettings, make_settings
+
+VERSION_VARIABLE = "PENSTOCK_APP_VERSION"
 
 if TYPE_CHECKING:
     from penstock.worker.worker import Worker
@@ -67,6 +70,8 @@ class Running(Core):
 
     def _checked(self, configured: dict[str, Any], settings: dict[str, Any]) -> WorkerSettings:
         own = {name: value for name, value in self._own.items() if value is not None}
+        if self.config is None:
+            configured = configured | {"app_version": os.environ.get(VERSION_VARIABLE) or None}
         return make_settings(**{**configured, **own, **settings})
 
     def _plans(self, configured: tuple[Configured, ...]) -> dict[str, SchedulePlan]:

@@ -87,6 +87,8 @@ _worker, _retention, _limits, _alerts = WorkerSettings(), Retention(), Limits(),
 
 KEYS = (
     Key("store", kinds.STORE, None, "Where the jobs are, such as sqlite:///jobs.db or postgresql://user@host/database."),
+    Key("app.version", kinds.Kind("version", "1.4.2", CHECKS["app_version"]), None,
+        "Of the program, as it is stored with its workers and with each attempt.", ("none",)),
     Key("history", kinds.one_of("all", "default", "failures", "none"), _worker.history,
         "Which steps of a job are stored."),
     Key("retention.completed", kinds.DURATION, _retention.completed, "How long completed jobs are kept."),

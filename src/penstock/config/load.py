@@ -82,6 +82,7 @@ class Config:
         coordinating = ("recovery_interval", "start_timeout", "start_check_interval", "probe_interval")
         return {name: self[f"worker.{name}"] for name in named} | {
             "worker_id": self["worker.id"],
+            "app_version": self["app.version"],
             "resources": self._resources(),
             **{name: self[f"coordinator.{name}"] for name in coordinating},
             "leader_lease": self["coordinator.lease"],

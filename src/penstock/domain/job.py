@@ -181,6 +181,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     retried_from: str | None = None
     retried_as: str | None = None
     cancel_requested: bool = False
+    app_version: str | None = None
+    """Of the program that had its last attempt."""
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True):

@@ -58,6 +58,7 @@ class Member:
         return RegisterWorker(
             worker_id=settings.worker_id, host=socket.gethostname(), pid=os.getpid(), version=version("penstock"),
             slots=0, stale_after=settings.stale_after, types=(), capabilities=(), process=own_identity(),
+            app_version=settings.app_version,
         )  # fmt: skip
 
     def _fail(self, error: BaseException) -> None:

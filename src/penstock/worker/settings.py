@@ -23,6 +23,7 @@ from penstock.store.contract import STALE_HEARTBEATS, History
 from penstock.worker.liveness.health_address import ANYWHERE, check_health
 
 CONCURRENCY = 50
+VERSION_CHARS_MAX = 100
 PROCESS_SLOTS_MAX = 1_000
 MEMORY_BYTES_MIN = 64 * 2**20
 
@@ -46,6 +47,8 @@ class WorkerSettings:
     capabilities: tuple[str, ...] = (DEFAULT_CAPABILITY,)
     resources: Resources | None = None
     worker_id: str = ""
+    app_version: str | None = None
+    """Of the program whose handlers it runs; stored with each attempt."""
     poll_interval: float = 0.1
     heartbeat_interval: float = 10.0
     shutdown_timeout: float = 30.0
@@ -172,6 +175,16 @@ def _alerts(value: object, name: str) -> AlertSettings:
     raise ConfigError(f"{name}={brief(value)} is not possible: write [alerts] in penstock.toml")
 
 
+def check_version(value: object, name: str) -> str:
+    """A version as programs write them: a number, a tag, a hash."""
+    if not isinstance(value, str) or not value.strip() or len(value) > VERSION_CHARS_MAX or not value.isprintable():
+        raise ConfigError(
+            f"{name}={brief(value)} is not possible: write a version, such as '1.4.2' or a commit's hash, of at most "
+            f"{VERSION_CHARS_MAX} characters"
+        )
+    return value.strip()
+
+
 CHECKS: dict[str, Check] = {
     "concurrency": whole(1, SLOTS_MAX),
     "types": _names,
@@ -179,6 +192,7 @@ CHECKS: dict[str, Check] = {
     "capabilities": _names,
     "resources": _resources,
     "worker_id": check_name,
+    "app_version": check_version,
     "poll_interval": _positive,
     "heartbeat_interval": _positive,
     "recovery_interval": _positive,

@@ -20,11 +20,11 @@ def _begin(stage: Stage, worker_address: str, client_address: str) -> None:
 def hints_lost(stage: Stage) -> None:
     """Workers listen, and every hint to them is lost: on SQLite nobody knows their bell, on PostgreSQL nobody rings."""
     _begin(stage, stage.place.address(), stage.place.address(notify="off"))
-    settle(stage)
+    settle(stage, all_counted=True)
 
 
 @fault(row=12, engines=("postgresql",), short=())
 def hints_off(stage: Stage) -> None:
     """Notifications are switched off everywhere, as behind a transaction pooler."""
     _begin(stage, stage.place.address(notify="off"), stage.place.address(notify="off"))
-    settle(stage)
+    settle(stage, all_counted=True)

@@ -17,7 +17,7 @@ def many_processes(stage: Stage) -> None:
     """Twice as many processes write as fast as they can: nobody is ever told that the file is busy."""
     stage.size = replace(stage.size, workers=2 * stage.size.workers, clients=2 * stage.size.clients, seconds=0.5)
     stage.begin()
-    settle(stage)
+    settle(stage, all_counted=True)
     for actor in stage.actors:
         for words in BUSY:
             if actor.said(words):

@@ -34,7 +34,7 @@ def orderly_stop(stage: Stage) -> None:
 
     stage.begin(settings=CALM)
     stage.while_loading(0.1, 0.3, harm)
-    truth = settle(stage)
+    truth = settle(stage, all_counted=True)
     for job in truth.jobs.values():
         if job.crashes or (job.attempt > 1 and job.type not in ("shaky", "broken")):
             raise Broken(f"{job.type} {job.id} has {job.attempt} attempts and {job.crashes} crashes, by orderly stops")

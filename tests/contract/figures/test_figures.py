@@ -74,6 +74,16 @@ def test_a_page_that_is_sent_again_counts_once(world: World, session: int) -> No
     assert read(world).tenants[0].figures.completed == 1
 
 
+def test_a_page_that_comes_late_counts_once(world: World, session: int) -> None:
+    """It was stored by a second try, and folded with the next one, before the first try arrived."""
+    send(world, session, page(1))
+    send(world, session, page(2))
+    fold(world)
+    send(world, session, page(1))
+    fold(world)
+    assert counts(world)["completed"] == 2
+
+
 def test_the_next_page_counts_too_and_so_does_that_of_another_book(world: World, session: int) -> None:
     send(world, session, page(1))
     fold(world)

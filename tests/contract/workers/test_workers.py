@@ -331,3 +331,34 @@ def test_a_cancelled_job_of_a_lost_worker_is_cancelled(world: World, session: in
     world.clock.advance(31)
     world.recover()
     assert world.state(job_id) is State.CANCELLED
+
+
+def test_the_version_of_the_app_is_stored_with_worker_and_attempt(world: World) -> None:
+    job = world.add(policy=policy_text(attempts=3))
+    old = world.register("old", app_version="1.0")
+    [claim] = world.claim(old)
+    assert world.read(job).app_version == "1.0"
+    world.end(claim, Event.BACK_OFF)
+    assert world.read(job).app_version is None  # It is nobody's now.
+    new = world.register("new", app_version="2.0 \U0001f600")
+    world.complete(*world.claim(new))
+    assert world.read(job).app_version == "2.0 \U0001f600"
+    versions = {worker.id: worker.app_version for worker in world.store.list_workers().wait()}
+    assert versions == {"old": "1.0", "new": "2.0 \U0001f600"}
+
+
+def test_a_worker_that_names_no_version_has_none(world: World, session: int) -> None:
+    job = world.add()
+    world.complete(*world.claim(session))
+    assert world.read(job).app_version is None
+    assert [worker.app_version for worker in world.store.list_workers().wait()] == [None]
+
+
+def test_the_version_outlives_the_row_of_its_worker(world: World) -> None:
+    session = world.register("w", app_version="1.0")
+    job = world.add_dead(session)
+    world.heartbeat(session, "inactive")
+    world.clock.advance(8 * 86400)
+    world.prune(completed_after=7 * 86400.0)
+    assert world.store.list_workers().wait() == []
+    assert (world.read(job).worker_id, world.read(job).app_version) == (None, "1.0")

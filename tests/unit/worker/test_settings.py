@@ -28,7 +28,7 @@ def test_what_is_said_of_the_duties_reaches_them() -> None:
     said: dict[str, Any] = {
         "recovery_interval": 1.0, "start_timeout": 2.0, "start_check_interval": 3.0, "probe_interval": 4.0,
         "prune_interval": 5.0, "schedule_interval": 6.0, "retention": Retention(completed=7.0), "ageing": 8.0,
-        "failing_queues": ("mail",),
+        "failing_queues": ("mail",), "sample_interval": 12.0, "fold_interval": 13.0,
     }  # fmt: skip
     duties = make_settings(heartbeat_interval=9.0, leader_lease=11.0, **said).coordinator
     assert duties == CoordinatorSettings(stale_after=27.0, lease=11.0, **said)

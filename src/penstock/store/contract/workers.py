@@ -46,6 +46,8 @@ class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
     limits: tuple[Limit, ...] | None = None
     process: str | None = None
     replaces: int | None = None
+    app_version: str | None = None
+    """Of the program whose handlers it runs, if that says so."""
 
 
 WorkerStatus = Literal["active", "draining", "inactive", "lost"]
@@ -91,7 +93,7 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     It is negative when the store's clock went back. A `stale` worker is overdue and not yet declared lost. `health` is
     where it answers probes. One that did not answer them is `failing`: inactive until it does, or until the mark is
     over; of one that is `unreached` the leader has never had an answer, so it is not judged by that. `used` is what its
-    jobs need of its resources. `process` is what it registered.
+    jobs need of its resources. `process` and `app_version` are what it registered.
     """
 
     session: int
@@ -115,6 +117,7 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     unreached: bool = False
     process: str | None = None
     used: Resources = NO_RESOURCES
+    app_version: str | None = None
 
     @property
     def coordinates(self) -> bool:

@@ -76,6 +76,7 @@ class JobColumns(NamedTuple):
     ordered: bool = False
     expires_at: int | None = None
     """When it ends unless it is begun: of one that waits for its first attempt, and has a time-to-live."""
+    app_version: str | None = None
 
 
 def read_tags(text: str | None, job_id: str) -> tuple[str, ...] | None:
@@ -131,6 +132,7 @@ def _make_job(row: JobColumns, now: int) -> Job:
         retried_from=row.retried_from,
         retried_as=row.retried_as,
         cancel_requested=bool(row.cancel),
+        app_version=row.app_version,
     )
 
 

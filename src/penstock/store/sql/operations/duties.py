@@ -115,6 +115,7 @@ def prune_jobs(engine: Engine, prune: p.PruneJobs) -> Steps[p.Changed]:
         yield from run("forget_unique")
         yield from workflows.forget(workflow_ages(prune), prune.limit)
         yield from run("delete_old_workers", age=ages[State.COMPLETED])
+        yield from run("forget_app_versions", age=p.KEPT_SECONDS[3600] * MICROSECONDS)
     return p.Changed(removed, engine.happened)
 
 

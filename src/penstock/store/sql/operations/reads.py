@@ -119,7 +119,7 @@ def _worker(
     session: int, id_: str, host: str, pid: int, version: str, status: str, slots: int, types: str,
     queues: str | None, capabilities: str, resources: str | None, started_at: int, heartbeat_at: int, silent: int,
     stale_after: int, jobs: int, health: str | None, failing: bool, unreached: bool, process: str | None,
-    cpu: float, memory: int, gpu: float,
+    cpu: float, memory: int, gpu: float, app_version: str | None,
 ) -> p.WorkerInfo:  # fmt: skip
     """Of one that cannot be read is shown what can be, since its jobs may have to be taken back."""
     offer = read_offer(id_, types, queues, capabilities, resources)
@@ -145,6 +145,7 @@ def _worker(
         unreached=bool(unreached),
         process=process,
         used=Resources(cpu, memory, gpu),
+        app_version=app_version,
     )
 
 

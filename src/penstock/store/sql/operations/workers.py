@@ -51,6 +51,8 @@ def register_worker(engine: Engine, worker: p.RegisterWorker) -> Steps[p.Registe
     if not made:
         raise already_registered(worker.worker_id, "active")
     [(registered, moment)] = made
+    if worker.app_version is not None:
+        yield from run("insert_app_version", session=registered, version=worker.app_version)
     engine.beat(registered, moment)
     return p.Registered(registered, engine.happened)
 

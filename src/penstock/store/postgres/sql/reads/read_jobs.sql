@@ -13,7 +13,7 @@ LEFT JOIN LATERAL (
         outcome.result, job.error, outcome.reason, outcome.decided_by, job.parent::text, job.retried_from::text,
         outcome.retried_as::text, coalesce(lease.cancel, false), outcome.state, lease.token,
         job.gates, gate.name, coalesce(gate.most, 0), gate.period, coalesce(gate.ordered, false),
-        coalesce(waiting.expires_at, parked.expires_at),
+        coalesce(waiting.expires_at, parked.expires_at), app.version,
         penstock.moment(%(now)s::bigint)
     FROM penstock.job
     JOIN penstock.lane ON lane.lane = job.lane
@@ -24,6 +24,7 @@ LEFT JOIN LATERAL (
         ON waiting.lane = job.lane AND waiting.due_at = job.due_at AND waiting.id = job.id
     LEFT JOIN penstock.gate ON gate.gate = parked.gate
     LEFT JOIN penstock.worker ON worker.session = coalesce(outcome.session, lease.session)
+    LEFT JOIN penstock.app_version AS app ON app.session = coalesce(outcome.session, lease.session)
     WHERE job.id = page.id
     LIMIT 1
 ) AS job ON true

@@ -14,7 +14,7 @@ SELECT
         WHERE ttl.expires_at = job.due_at + CAST(iif(json_valid(job.policy), job.policy ->> 'l', NULL) * 1e6 AS INTEGER) AND ttl.id = job.id
             AND ttl.due_at = job.due_at AND job.attempt = 0
     ),
-    :now
+    app.version, :now
 FROM penstock_job AS job
 LEFT JOIN penstock_lane AS lane ON lane.lane = job.lane
 LEFT JOIN penstock_lease AS lease ON lease.seq = job.seq
@@ -22,6 +22,7 @@ LEFT JOIN penstock_outcome AS outcome ON outcome.seq = job.seq
 LEFT JOIN penstock_parked AS parked ON parked.seq = job.seq
 LEFT JOIN penstock_gate AS gate ON gate.gate = parked.gate
 LEFT JOIN penstock_worker AS worker ON worker.session = coalesce(outcome.session, lease.session)
+LEFT JOIN penstock_app_version AS app ON app.session = coalesce(outcome.session, lease.session)
 WHERE {where}
 ORDER BY {order}
 LIMIT :limit OFFSET :offset
