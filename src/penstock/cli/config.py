@@ -45,10 +45,10 @@ def config(
 
 
 def _find(loaded: Config, name: str) -> Setting:
-    from penstock.config.keys import is_unused, unknown, unused
+    from penstock.config.keys import unknown
 
     if name not in loaded.settings:
-        raise ConfigError(unused(name) if is_unused(name) else unknown(name, loaded.settings))
+        raise ConfigError(unknown(name, loaded.settings))
     return loaded.settings[name]
 
 

@@ -42,7 +42,7 @@ def read_rules(value: object, name: str) -> dict[str, RuleSettings]:
 
 
 def show_rules(rules: Mapping[str, RuleSettings]) -> str:
-    return ", ".join(f"{name} {_shown(name, rule)}" for name, rule in rules.items()) or "as they are"
+    return msgspec.json.encode({name: _written(name, rule) for name, rule in rules.items()}).decode()
 
 
 def _rule(rule: str, given: object, name: str) -> RuleSettings:
@@ -85,15 +85,14 @@ def _rule_form(rule: str) -> str:
     return f'{rule} = {{ {threshold[unit] if unit else ""}for = "1m" }}, or {rule} = false'
 
 
-def _shown(name: str, rule: RuleSettings) -> str:
-    unit = RULES[name].unit
-    shown = {"duration": format_duration(rule.threshold), "size": format_size(int(rule.threshold))}
-    threshold = "" if unit is None else shown.get(unit, f"{rule.threshold:g}")
+def _written(name: str, rule: RuleSettings) -> dict[str, object] | bool:
+    """What differs from the default, as a person would write it."""
     if not rule.on:
-        return "off"
-    return (
-        " ".join(part for part in (threshold, f"for {format_duration(rule.hold)}" if rule.hold else "") if part) or "on"
-    )
+        return False
+    unit, default = RULES[name].unit, default_rule(name)
+    shown = {"duration": format_duration(rule.threshold), "size": format_size(int(rule.threshold))}
+    threshold = {} if rule.threshold == default.threshold else {"threshold": shown.get(unit or "", rule.threshold)}
+    return {**threshold, **({} if rule.hold == default.hold else {"for": format_duration(rule.hold)})} or True
 
 
 # Sinks

@@ -22,9 +22,6 @@ NOT_KEYS = frozenset({CONFIG_VARIABLE, "PENSTOCK_NO_SKIPS"})
 PROCESSES_MAX = 256
 MANY = 10**6
 
-UNUSED: tuple[str, ...] = ()
-"""Keys, or groups of them, that a later version will have. Refused rather than ignored."""
-
 # Kubernetes sets such variables in every container for a service that is named penstock or penstock-worker.
 _SERVICE_LINK = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)")
 
@@ -77,10 +74,6 @@ def variable(name: str) -> str:
 def is_foreign(name: str) -> bool:
     """Whether a variable with our prefix is not meant as a key."""
     return name in NOT_KEYS or _SERVICE_LINK.fullmatch(name) is not None
-
-
-def is_unused(name: str, known: Iterable[str] = UNUSED, separator: str = ".") -> bool:
-    return any(name == unused or name.startswith(unused + separator) for unused in known)
 
 
 _worker, _retention, _limits, _alerts = WorkerSettings(), Retention(), Limits(), AlertSettings()
@@ -153,7 +146,7 @@ KEYS = (
     Key("health.dead_letter_threshold", kinds.whole(whole(1, MANY)), _limits.dead_letter_threshold,
         "With this many dead letters the health is unhealthy, with fewer degraded."),
     Key("alerts.sinks", kinds.SINKS, _alerts.sinks, "Who is told of alerts.", OFF),
-    Key("alerts.rules", kinds.ALERT_RULES, None, "What is an alert: rules that are off, or take more or less."),
+    Key("alerts.rules", kinds.ALERT_RULES, _alerts.rules, "Rules that are off, or take more or less."),
     Key("alerts.interval", kinds.duration(CHECKS["recovery_interval"]), _alerts.interval,
         "How often it is looked for what is wrong."),
     Key("alerts.cap_per_hour", kinds.whole(whole(1, MANY)), _alerts.cap_per_hour,
@@ -194,7 +187,3 @@ def unknown(name: str, candidates: Iterable[str]) -> str:
 
 def _plain(name: str) -> str:
     return name.lower().removeprefix(PREFIX.lower()).replace("-", "_")
-
-
-def unused(name: str) -> str:
-    return f"{name} is not used by this version of penstock, so it is refused rather than ignored; remove it"

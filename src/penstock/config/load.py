@@ -14,13 +14,9 @@ from penstock.config.keys import (
     CONFIG_VARIABLE,
     KEYS,
     PREFIX,
-    UNUSED,
     Key,
     is_foreign,
-    is_unused,
     unknown,
-    unused,
-    variable,
 )
 from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
@@ -107,7 +103,7 @@ class Config:
     def alerts(self) -> AlertSettings:
         """What is wrong by which rule, and who is told."""
         return AlertSettings(
-            interval=self["alerts.interval"], sinks=self["alerts.sinks"] or (), rules=self["alerts.rules"] or {},
+            interval=self["alerts.interval"], sinks=self["alerts.sinks"] or (), rules=self["alerts.rules"],
             cap_per_hour=self["alerts.cap_per_hour"], heartbeat_url=self["alerts.heartbeat_url"],
             critical_types=self["critical_types"] or (),
         )  # fmt: skip
@@ -162,5 +158,4 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, str
         if name in BY_VARIABLE:
             yield BY_VARIABLE[name].name, value, name
         elif not is_foreign(name):
-            later, known = is_unused(name, map(variable, UNUSED), "_"), [*BY_VARIABLE, CONFIG_VARIABLE]
-            raise ConfigError(f"the environment: {unused(name) if later else unknown(name, known)}")
+            raise ConfigError(f"the environment: {unknown(name, [*BY_VARIABLE, CONFIG_VARIABLE])}")
