@@ -20,14 +20,14 @@ demo: $(RUNTIME) ## Install what penstock needs and run a short tour of it
 	@$(BIN)/penstock demo
 
 test: lint ## Run the checks and all tests but the long ones; COVERAGE=1 measures which lines they go over, as CI does
-	@sh tests/postgres/install_packages.sh
+	@sh tests/install_packages.sh
 	@rm -f .coverage .coverage.*
 	@$(BIN)/python -m compileall -q src tests benchmarks examples
 	@PENSTOCK_NO_SKIPS=1 $(BIN)/python -m tests.side_by_side $(if $(COVERAGE),--coverage)
 	@$(if $(COVERAGE),$(BIN)/coverage combine -q && $(BIN)/coverage report)
 
 test-long: $(DEV) ## Run the long tests that make test leaves out: all, or one of ten slices, SLICE=0 … 9, or SLICE=next as CI does
-	@sh tests/postgres/install_packages.sh
+	@sh tests/install_packages.sh
 	@PENSTOCK_NO_SKIPS=1 $(BIN)/python -m tests.side_by_side --long $(SLICE)
 
 chaos: $(DEV) ## Kill, cut, stop and fill everything under load: SEED=7 FAULT=worker-killed ENGINE=sqlite SIZE=short

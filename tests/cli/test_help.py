@@ -10,11 +10,12 @@ from tests.cli.conftest import Call, Shell
 
 GROUPS = {
     "jobs": ["list", "show", "cancel", "retry", "watch"], "dead": ["list", "show", "retry", "purge"],
+    "metrics": ["list", "rules", "dashboard"],
     "queues": ["pause", "resume", "drain"], "workers": ["drain", "resize"],
     "alerts": ["list", "test", "silence", "unsilence"],
     "schedules": ["list", "add", "show", "pause", "resume", "reschedule", "remove", "run"],
 }  # fmt: skip
-LEAVES = [[name] for name in COMMANDS if name not in ("jobs", "dead", "schedules", "alerts")] + [
+LEAVES = [[name] for name in COMMANDS if name not in ("jobs", "dead", "metrics", "schedules", "alerts")] + [
     [g, leaf] for g, leaves in GROUPS.items() for leaf in leaves
 ]
 

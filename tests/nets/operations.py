@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from penstock.domain.errors import AlreadyRetried, NotLeader, UnknownJob, UnknownWorkflow, UsageError, WorkerRefused
-from penstock.domain.figures.series import Count, Figures, Route, Tally
 from penstock.domain.flow.gates import Gate
 from penstock.domain.job import Event
 from penstock.domain.options import NO_RESOURCES
 from penstock.store import contract as p
 from tests.contract.flows import Flow
 from tests.contract.world import STALE_AFTER, World
-from tests.nets.promises import Promise, cancelled, ended, held, lost, not_of_another, stored, stored_anew
+from tests.nets import seeing as seeing
+from tests.nets.promises import cancelled, ended, held, lost, not_of_another, stored, stored_anew
+from tests.nets.registry import OPERATIONS as OPERATIONS, Operation as Operation, forget, operation
 from tests.nets.seen import COMPLETED, DEAD
 from tests.nets.stage import (
     AT_ONCE,
@@ -34,50 +33,7 @@ from tests.nets.stage import (
     Stage,
 )
 
-Act = Callable[[World, Stage], Any]
 NEVER_STORED = 1_000_000
-
-
-@dataclass(frozen=True)
-class Operation:
-    """`refused` are the errors that are a right answer; `prepare` is done before, and is not a part of it. One
-    that `knows_nothing` has never looked at these tables. `promise`
-    says what of an answer is not so. `removes`: ended jobs may be gone after it; `purges`: also those that have only
-    just ended; `removes_leased`: those that it ends.
-    What is `is_long` is in a transaction of the caller's, for which what `never_waits` must not wait.
-    """
-
-    name: str
-    act: Act
-    refused: tuple[type[Exception], ...] = ()
-    prepare: Act | None = None
-    knows_nothing: bool = False
-    promise: Promise | None = None
-    removes: bool = False
-    purges: bool = False
-    removes_leased: bool = False
-    is_long: bool = False
-    never_waits: bool = False
-
-    @property
-    def claims(self) -> bool:
-        return self.name.startswith("claim")
-
-    @property
-    def is_fenced(self) -> bool:
-        """Whether it is done by a leader, and refused once there is another."""
-        return NotLeader in self.refused
-
-
-OPERATIONS: dict[str, Operation] = {}
-
-
-def operation(name: str, *refused: type[Exception], **fields: Any) -> Callable[[Act], Act]:
-    def add(act: Act) -> Act:
-        OPERATIONS[name] = Operation(name, act, refused, **fields)
-        return act
-
-    return add
 
 
 # Claims
@@ -270,41 +226,9 @@ def resign(world: World, stage: Stage) -> p.Leadership:
 # Workers
 
 
-def forget(world: World, stage: Stage) -> None:
-    """A store that has sent heartbeats takes one that is put back for a restored past, in which its worker is lost."""
-    world.store._beats.clear()  # type: ignore[attr-defined]
-
-
 @operation("heartbeat", never_waits=True, prepare=forget)
 def heartbeat(world: World, stage: Stage) -> bool:
     return world.heartbeat(stage.one)
-
-
-COUNTED = Tally({Route("task", "default", "general"): Figures({Count.COMPLETED: 1}, 1.0, {5: 1})})
-
-
-@operation("heartbeat with figures", prepare=forget)
-def heartbeat_with_figures(world: World, stage: Stage) -> bool:
-    """The same page whenever it is sent."""
-    return world.store.heartbeat_worker(p.HeartbeatWorker(stage.one, page=p.Page("book", 1, COUNTED))).wait().known
-
-
-def have_counted(world: World, stage: Stage) -> None:
-    """Some of which is in the rows already."""
-    heartbeat_with_figures(world, stage)
-    forget(world, stage)
-
-
-@operation("fold figures", NotLeader, prepare=have_counted)
-def fold(world: World, stage: Stage) -> int:
-    return world.store.fold_figures(p.FoldFigures(stage.term)).wait()
-
-
-@operation("store a sample", NotLeader)
-def sample(world: World, stage: Stage) -> None:
-    counted = world.store.count_gauges().wait()
-    ended = world.store.count_ended().wait()
-    world.store.store_sample(p.StoreSample(counted.at, 0.1, counted.gauges, ended, stage.term, history=True)).wait()
 
 
 @operation("leave", prepare=forget)

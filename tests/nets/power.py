@@ -24,7 +24,8 @@ from tests.nets.operations import OPERATIONS
 
 NOT_SYNCED = {
     "claim", "claim, knowing the lanes", "claim one", "claim in turns", "claim of a stale worker", "start", "start one",
-    "progress", "heartbeat", "leave", "take the lead", "resign", "mark a worker", "tend gates",
+    "progress", "heartbeat", "heartbeat with figures", "leave", "take the lead", "resign", "mark a worker",
+    "tend gates",
 }  # fmt: skip
 """Claims, starts, progress, heartbeats and the duties that are done again anyway: a cut may undo them."""
 BEFORE = "heartbeat"

@@ -14,7 +14,15 @@ from penstock import App
 from penstock.observe.health import Facts, Health, Limits, judge
 from penstock.store.contract import Store
 from penstock.worker.liveness import health
-from penstock.worker.liveness.health import LOOP_SECONDS_DEAD, LOOP_SECONDS_LATE, HealthAnswers, HealthLook, Pulse
+from penstock.worker.liveness.health import (
+    LOOP_SECONDS_DEAD,
+    LOOP_SECONDS_LATE,
+    HealthAnswer,
+    HealthAnswers,
+    HealthLook,
+    Pulse,
+)
+from penstock.worker.liveness.http_answer import Answer
 from tests.worker.fakes import FakeClock
 
 WELL = Pulse(
@@ -27,8 +35,13 @@ def no_look() -> Health:
     raise AssertionError("the store was asked")
 
 
+def no_metrics() -> Answer:
+    raise AssertionError("the metrics were asked for")
+
+
 def ask(target: str, look: Callable[[], Health] = no_look, **changes: Any) -> tuple[int, dict[str, Any]]:
-    answer = HealthAnswers(replace(WELL, **changes), look)(target)
+    answer = HealthAnswers(replace(WELL, **changes), look, no_metrics)(target)
+    assert isinstance(answer, HealthAnswer)
     assert answer.document.pop("worker") == "w-1"
     return answer.status, answer.document
 

@@ -113,7 +113,7 @@ def test_an_error_of_our_own_is_logged_and_tells_nothing(
     server: HealthServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     status, _, body = request(server, "GET", "/broken")
-    assert (status, body) == (500, b"500 see the log of the worker\n")
+    assert (status, body) == (500, b"500 see the log\n")
     assert "ZeroDivisionError" in caplog.text
     assert get(server)[0] == 200
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.app.core import Core
@@ -29,8 +30,9 @@ class Running(Core):
 
         Settings: concurrency, types, queues, capabilities, resources, worker_id, poll_interval,
         heartbeat_interval, shutdown_timeout, job_timeout, process_slots, max_jobs,
-        max_memory, health, log_payloads, burst; and for when it leads: recovery_interval, start_timeout,
-        start_check_interval, probe_interval, leader_lease. Those not given are from the config of from_config().
+        max_memory, health, metrics, metrics_prefix, log_payloads, burst; and for when it leads: recovery_interval,
+        start_timeout, start_check_interval, probe_interval, leader_lease. Those not given are from the config of
+        from_config().
         """
         from penstock.worker.liveness.signals import stop_on_signals
 
@@ -42,7 +44,8 @@ class Running(Core):
         """Do the duties for all here until stopped by a signal, and run no jobs. The store must exist.
 
         `on_start` is called when the store has taken it.
-        Settings: worker_id, heartbeat_interval, and those of run_worker() for when it leads.
+        Settings: worker_id, health, metrics, metrics_prefix, heartbeat_interval, and those of run_worker() for when it
+        leads.
         """
         from penstock.worker.liveness.signals import stop_on_signals
         from penstock.worker.lone_coordinator import LoneCoordinator, refuse_others
@@ -52,7 +55,8 @@ class Running(Core):
         checked = self._checked(configured | {"worker_id": None}, settings)  # The config names a worker, not this one.
         plans = self._plans(checked.schedules) if len(self.registry) else {}
         declared = {declaration.name: declaration.options for declaration in self.registry}
-        coordinator = LoneCoordinator(self._store, checked, self._clock, lambda: install(self._store, plans), declared)
+        prepare = partial(install, self._store, plans)
+        coordinator = LoneCoordinator(self._store, checked, self._clock, prepare, declared, self._events)
         with stop_on_signals(coordinator.stop):
             await coordinator.run(on_start)
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "config": ("penstock.cli.config", "config", "Show every setting and where it came from."),
     "migrate": ("penstock.cli.migrate", "migrate", "Make a store, or bring an old one to this version."),
     "health": ("penstock.cli.health", "health", "Say whether the store, its workers and its queues are well."),
+    "metrics": ("penstock.cli.metrics", "metrics", "What Prometheus and Grafana are given: rules, a dashboard."),
     "doctor": ("penstock.cli.doctor", "doctor", "Say what is wrong with this machine or store."),
     "bench": ("penstock.cli.bench", "bench", "Measure enqueueing, draining and pickup latency."),
     "demo": ("penstock.cli.demo", "demo", "A tour of about thirty seconds that ends by itself."),

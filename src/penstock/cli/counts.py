@@ -50,7 +50,13 @@ def counts(
     """
     from penstock.store.contract import CountJobs
 
-    wanted = CountJobs(**which.matching(), by_tenant=by is By.TENANT, by_capability=by is By.CAPABILITY)
+    matching = which.matching()
+    wanted = CountJobs(
+        **matching,
+        by_tenant=by is By.TENANT,
+        by_capability=by is By.CAPABILITY,
+        by_route=by is not By.STATE or any(value is not None for value in matching.values()),
+    )
     with existing_store(store) as opened:
         found = opened.count_jobs(wanted).wait()
         address = opened.info.address

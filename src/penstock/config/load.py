@@ -90,6 +90,8 @@ class Config:
             "health": self["worker.health"] or OFF,
             "health_limits": self.health_limits(),
             "alerts": self.alerts(),
+            "metrics": self["metrics.address"] or OFF,
+            "metrics_prefix": self["metrics.prefix"],
             "history": self["history"],
             "retention": Retention(**{name: self[f"retention.{name}"] for name in ("completed", "cancelled", "dead")}),
         }

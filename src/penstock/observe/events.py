@@ -96,6 +96,12 @@ class Observer:
         """Attempts of a worker here."""
         self.happened(batch.happened)
 
+    def lost(self, silent: Sequence[float]) -> None:
+        """Workers were declared lost by this process, which were not heard of for so many seconds."""
+
+    def counted(self, name: str, labels: tuple[str, ...]) -> None:
+        """Something that is no job's, and counts in the metric of this name."""
+
 
 class Events:
     """Hands on to its observers. One that raises is logged, and changes nothing."""
@@ -121,6 +127,14 @@ class Events:
     def ended(self, batch: EndedBatch) -> None:
         loud = bool(batch.ended)
         self._hand_on(lambda observer: observer.ended(batch) if loud or observer.quiet else None)
+
+    def lost(self, silent: Sequence[float]) -> None:
+        if silent:
+            self._hand_on(lambda observer: observer.lost(silent))
+
+    def count(self, name: str, *labels: str) -> None:
+        """One more of what no job and no worker tells of, by the name of its metric."""
+        self._hand_on(lambda observer: observer.counted(name, labels))
 
     def _hand_on(self, tell: Callable[[Observer], None]) -> None:
         for observer in self._observers:

@@ -57,6 +57,7 @@ class ObservedStore:
 
     def _hand_on(self, answer: Any) -> None:
         self._events.happened(answer.happened)
+        self._events.lost(getattr(answer, "silent", ()))
 
 
 class ObservedCall:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.worker.liveness.health_address import ANYWHERE, of_process
+from penstock.observe.metrics.catalogue import PREFIX
+from penstock.worker.liveness.health_address import ANYWHERE, OFF, of_process
 
 
 def supervise(
@@ -14,23 +15,30 @@ def supervise(
     reload: bool = False,
     worker_id: str | None = None,
     health: str = ANYWHERE,
+    metrics: str = OFF,
+    metrics_prefix: str = PREFIX,
 ) -> int:
-    """Run `command`, the argv of one worker, in this many processes until they are stopped; the exit code."""
-    from contextlib import nullcontext
+    """Run `command`, the argv of one worker, in this many processes until they are stopped; the exit code.
+
+    `metrics` is where those of all processes are served as one.
+    """
+    from contextlib import ExitStack
 
     from penstock.supervisor.changes import watched_code
     from penstock.supervisor.launch import Launcher
+    from penstock.supervisor.process_metrics import shown_together
     from penstock.supervisor.supervisor import Supervisor
     from penstock.supervisor.wakeup import Wakeup
 
     of_process(health, processes)  # An error now if there is no port for the last of them.
     # Python takes a cached module for the newest when the file was changed within the same second: cache none.
     environment = {"PYTHONDONTWRITEBYTECODE": "1"} if reload else {}
-    with (
-        Wakeup() as wakeup,
-        Launcher(command, worker_id, environment, health) as launcher,
-        watched_code(wakeup) if reload else nullcontext(),
-    ):
+    with ExitStack() as ending:
+        shown = ending.enter_context(shown_together(metrics, metrics_prefix, processes)) if metrics != OFF else None
+        wakeup = ending.enter_context(Wakeup())
+        launcher = ending.enter_context(Launcher(command, worker_id, environment, health, shown))
+        if reload:
+            ending.enter_context(watched_code(wakeup))
         return Supervisor(
             launcher, wakeup, processes=processes, shutdown_timeout=shutdown_timeout, burst=burst, reload=reload
         ).run()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 
 from penstock.supervisor.lifeline import LIFELINE
+from penstock.supervisor.process_metrics import ProcessMetrics
 from penstock.worker.liveness.health_address import ANYWHERE, of_process
+from penstock.worker.liveness.metrics_channel import METRICS_SOCKET
 
 
 class Process:
@@ -36,12 +39,18 @@ class Launcher:
     """Knows how to start one worker process. While it is open, the workers know that their supervisor lives."""
 
     def __init__(
-        self, command: list[str], worker_id: str | None, environment: Mapping[str, str], health: str = ANYWHERE
+        self,
+        command: list[str],
+        worker_id: str | None,
+        environment: Mapping[str, str],
+        health: str = ANYWHERE,
+        metrics: ProcessMetrics | None = None,
     ) -> None:
         self._command = command
         self._worker_id = worker_id
         self._environment = environment
         self._health = health
+        self._metrics = metrics
         self._started: dict[int, Process] = {}
 
     def __enter__(self) -> Launcher:
@@ -57,12 +66,27 @@ class Launcher:
 
         A session of its own, so that Ctrl-C in a terminal reaches the supervisor alone, which then decides.
         """
+        if self._metrics is None:
+            return self._launch(number, {})
+        ours, theirs = socket.socketpair()
+        try:
+            process = self._launch(number, {METRICS_SOCKET: theirs.fileno()})
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self._metrics.add(number, process.pid, ours)
+        return process
+
+    def _launch(self, number: int, sockets: Mapping[str, int]) -> Process:
+        open_ends = {LIFELINE: self._lifeline, **sockets}
         popen = subprocess.Popen(
             [*self._command, *self._identity(number)],
             stdin=subprocess.DEVNULL,
             start_new_session=True,
-            pass_fds=(self._lifeline,),
-            env={**os.environ, **self._environment, LIFELINE: str(self._lifeline)},
+            pass_fds=tuple(open_ends.values()),
+            env={**os.environ, **self._environment, **{name: str(end) for name, end in open_ends.items()}},
         )
         process = self._started[popen.pid] = Process(popen)
         return process
@@ -89,4 +113,6 @@ class Launcher:
             if pid == 0:
                 return
             if process := self._started.pop(pid, None):
+                if self._metrics is not None:
+                    self._metrics.end(pid)
                 yield process, process.note_end(status)

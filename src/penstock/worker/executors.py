@@ -138,6 +138,10 @@ class Executors:
     def active(self) -> int:
         return sum(len(executor.active) for executor in self._executors)
 
+    @property
+    def slots(self) -> int:
+        return sum(executor.slots.group.slots for executor in self._executors)
+
     def stop(self, token: int, why: StopReason) -> None:
         for executor in self._executors:
             run = executor.active.get(token)

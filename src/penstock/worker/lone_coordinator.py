@@ -16,9 +16,15 @@ from penstock.coordinator.coordinator import Coordinator
 from penstock.domain.clock import Clock
 from penstock.domain.errors import ConfigError, StoreError, StoreMissing
 from penstock.domain.options import Options
+from penstock.domain.registry import Registry
+from penstock.observe.events import Events
 from penstock.store.contract import ReadSignals, RegisterWorker, Store
+from penstock.worker.liveness.health import Pulse
+from penstock.worker.liveness.health_endpoint import HealthEndpoint
 from penstock.worker.liveness.heartbeat import HeartbeatThread
 from penstock.worker.liveness.outage import FATAL
+from penstock.worker.liveness.own_metrics import OwnMetrics
+from penstock.worker.liveness.watchdog import Watchdog
 from penstock.worker.member import Member
 from penstock.worker.settings import WorkerSettings
 
@@ -26,9 +32,10 @@ ORDERS_SECONDS = 1.0
 """How often it looks whether a person told it to drain."""
 
 TAKEN = (
-    "worker_id", "heartbeat_interval", "recovery_interval", "start_timeout", "start_check_interval", "probe_interval",
-    "prune_interval", "schedule_interval", "sample_interval", "fold_interval", "leader_lease", "ageing",
-    "failing_queues", "retention", "schedules", "alerts",
+    "worker_id", "health", "health_limits", "metrics", "metrics_prefix", "heartbeat_interval", "recovery_interval",
+    "start_timeout", "start_check_interval", "probe_interval", "prune_interval", "schedule_interval",
+    "sample_interval", "fold_interval", "leader_lease", "ageing", "failing_queues", "retention", "schedules",
+    "alerts",
 )  # fmt: skip
 """The settings of a worker that mean something here."""
 
@@ -52,8 +59,11 @@ class LoneCoordinator(Member):
         clock: Clock,
         prepare: Callable[[], Awaitable[None]],
         declared: dict[str, Options],
+        events: Events,
     ) -> None:
         super().__init__(store, settings, clock)
+        self._events = events
+        self._health_url: str | None = None
         self._declared = declared
         self._prepare = prepare
         self._started = False
@@ -69,11 +79,21 @@ class LoneCoordinator(Member):
 
     async def run(self, started: Callable[[], None] | None = None) -> None:
         """Until it is stopped. `started` is called when the store has taken it, under its name."""
+        with self._counting(self._events) as metrics:
+            await self._run(started, metrics)
+        if self._error is not None:
+            raise self._error
+
+    async def _run(self, started: Callable[[], None] | None, metrics: OwnMetrics) -> None:
         settings = self._settings
         heartbeat = self._make_heartbeat(HeartbeatThread)
         coordinator = self._make_coordinator()
+        watchdog = Watchdog(Registry())
+        health: HealthEndpoint | None = None
         try:
             await self._refuse_missing()
+            health = HealthEndpoint(settings, self._store, self._clock, self._pulse(watchdog), metrics.answer)
+            self._health_url = health.url
             await self._register()
             heartbeat.start(self._session)
             await self._prepare()
@@ -84,9 +104,19 @@ class LoneCoordinator(Member):
             self._tasks += [self._guard(coordinator.run()), self._guard(self._heed_orders())]
             await self._stopping.wait()
         finally:
+            watchdog.close()
+            if health is not None:
+                health.close()
             await asyncio.shield(self._leave(coordinator))
-        if self._error is not None:
-            raise self._error
+
+    def _pulse(self, watchdog: Watchdog) -> Pulse:
+        return Pulse(
+            worker_id=self._settings.worker_id,
+            loop_age=watchdog.age,
+            registered=lambda: self._session != 0 and not self._registering,
+            stopping=self._stopping.is_set,
+            store_trouble=lambda: self._heartbeat.trouble(),
+        )
 
     async def _leave(self, coordinator: Coordinator) -> None:
         for task in self._tasks:
@@ -130,4 +160,4 @@ class LoneCoordinator(Member):
                   level=logging.WARNING)  # fmt: skip
 
     def _newcomer(self) -> RegisterWorker:
-        return msgspec.structs.replace(super()._newcomer(), declared=self._declared)
+        return msgspec.structs.replace(super()._newcomer(), declared=self._declared, health=self._health_url)

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing, contextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -16,14 +17,19 @@ from penstock.coordinator.duties import DUTIES, link_alerts
 from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.errors import PenstockError, StoreError
+from penstock.observe.events import Events
 from penstock.observe.figures.recorder import Recorder
 from penstock.observe.logs import fields
+from penstock.observe.metrics.counters import Counters
+from penstock.observe.metrics.of_worker import Now
 from penstock.observe.redaction import log_error, told
 from penstock.observe.trouble import Trouble
 from penstock.store.contract import HeartbeatWorker, RegisterWorker, Store
+from penstock.system.ids import IdSource
 from penstock.worker.liveness.heartbeat import HeartbeatThread
 from penstock.worker.liveness.identity import own_identity
 from penstock.worker.liveness.outage import FATAL, Patience
+from penstock.worker.liveness.own_metrics import OwnMetrics
 from penstock.worker.liveness.registration import register
 from penstock.worker.settings import WorkerSettings
 
@@ -51,6 +57,7 @@ class Member:
         self._tasks: list[asyncio.Task[None]] = []
         self._trouble = Trouble(self._logger)
         self._recorder: Recorder | None = None
+        self._leads: Callable[[], bool] = lambda: False
 
     def _newcomer(self) -> RegisterWorker:
         """As what it registers: one that takes no type."""
@@ -85,6 +92,24 @@ class Member:
 
         return asyncio.get_running_loop().create_task(guarded())
 
+    @contextmanager
+    def _counting(self, events: Events) -> Iterator[OwnMetrics]:
+        """In the block what happens is counted, and shown to whoever asks."""
+        settings = self._settings
+        recorder = self._recorder = Recorder(settings.worker_id, IdSource(self._clock).next_id)
+        counters = Counters(settings.worker_id)
+        for observer in (recorder, counters):
+            events.add(observer)
+        try:
+            with closing(OwnMetrics(settings, self._store, self._clock, recorder, counters, self._now)) as metrics:
+                yield metrics
+        finally:
+            for observer in (recorder, counters):
+                events.remove(observer)
+
+    def _now(self) -> Now:
+        return Now(leads=self._leads(), active={})
+
     def _make_heartbeat(self, make: MakeHeartbeat) -> HeartbeatThread:
         loop = asyncio.get_running_loop()
 
@@ -102,7 +127,9 @@ class Member:
         leader.telling = self._trouble.part(passing=True)
         duties = [duty(self._store, settings) for duty in DUTIES]
         unled = Unled(self._store, settings.alerts, link_alerts(duties).alerting)
-        return Coordinator(leader, duties, self._heartbeat.trusted, self._trouble, unled)
+        coordinator = Coordinator(leader, duties, self._heartbeat.trusted, self._trouble, unled)
+        self._leads = lambda: coordinator.leads
+        return coordinator
 
     async def _register(self) -> None:
         self._session = self._heartbeat.session = await register(self._store, self._newcomer())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,13 +20,15 @@ from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
 from penstock.domain.texts import brief
 from penstock.observe.alerts.settings import AlertSettings
 from penstock.observe.health import Limits
+from penstock.observe.metrics.catalogue import PREFIX
 from penstock.store.contract import STALE_HEARTBEATS, History
-from penstock.worker.liveness.health_address import ANYWHERE, check_health
+from penstock.worker.liveness.health_address import ANYWHERE, OFF, check_health
 
 CONCURRENCY = 50
 VERSION_CHARS_MAX = 100
 PROCESS_SLOTS_MAX = 1_000
 MEMORY_BYTES_MIN = 64 * 2**20
+_PREFIX = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 _duties = CoordinatorSettings()
 
@@ -62,6 +65,11 @@ class WorkerSettings:
     health: str = ANYWHERE
     """Where health is served over HTTP: HOST:PORT, or off."""
     health_limits: Limits = Limits()
+    metrics: str = OFF
+    """Where metrics are served by themselves: HOST:PORT, or off; they are beside the health in any case."""
+    metrics_prefix: str = PREFIX
+    metrics_channel: int | None = None
+    """The number of the socket on which a supervisor asks for them."""
     log_payloads: bool = False
     burst: bool = False
     history: History = "default"
@@ -185,6 +193,15 @@ def check_version(value: object, name: str) -> str:
     return value.strip()
 
 
+def _prefix(value: object, name: str) -> str:
+    if not isinstance(value, str) or not _PREFIX.fullmatch(value):
+        raise ConfigError(
+            f"{name}={brief(value)} is not possible: write at most 40 letters, digits and _, no digit first, "
+            "such as penstock_"
+        )
+    return value
+
+
 CHECKS: dict[str, Check] = {
     "concurrency": whole(1, SLOTS_MAX),
     "types": _names,
@@ -206,6 +223,8 @@ CHECKS: dict[str, Check] = {
     "tenant_weights": read_weights,
     "shutdown_timeout": parse_duration,
     "health": check_health,
+    "metrics": check_health,
+    "metrics_prefix": _prefix,
     "job_timeout": _positive,
     "process_slots": whole(1, PROCESS_SLOTS_MAX),
     "max_jobs": whole(1, 10**12),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,9 +15,8 @@ from penstock.domain.clock import Clock
 from penstock.domain.duration import format_duration
 from penstock.domain.errors import ConfigError, StoreError
 from penstock.domain.registry import Registry
-from penstock.observe.figures.recorder import Recorder
+from penstock.observe.metrics.of_worker import Now
 from penstock.store.contract import ReadSignals, RegisterWorker, Signals
-from penstock.system.ids import IdSource
 from penstock.worker.claiming.other_workers import OtherWorkers
 from penstock.worker.executing.stopping import STOP_SECONDS
 from penstock.worker.executors import Executors, Ties
@@ -25,6 +25,7 @@ from penstock.worker.finishing.reporter import Reporter
 from penstock.worker.liveness.health import Pulse
 from penstock.worker.liveness.health_endpoint import HealthEndpoint
 from penstock.worker.liveness.heartbeat import HeartbeatThread
+from penstock.worker.liveness.own_metrics import OwnMetrics
 from penstock.worker.liveness.watchdog import Watchdog
 from penstock.worker.member import MakeHeartbeat, Member
 from penstock.worker.processes import child_main
@@ -162,14 +163,20 @@ class Worker(Member):
         `started` is called when the store has taken it, under its name.
         """
         self._starting = asyncio.current_task()
-        recorder = self._recorder = Recorder(self._settings.worker_id, IdSource(self._clock).next_id)
-        self._app.events.add(recorder)
+        with self._counting(self._app.events) as metrics:
+            await self._run(started, metrics)
+        if self._error is not None:
+            raise self._error
+        return self._recycled
+
+    async def _run(self, started: Callable[[], None] | None, metrics: OwnMetrics) -> None:
         listener = self._listener = self._store.listen(self._settings.poll_interval)
         heartbeat = self._make_heartbeat(self._parts.heartbeat)
         watchdog = self._watchdog = self._parts.watchdog(self._registry)
         health: HealthEndpoint | None = None
         try:
-            health = HealthEndpoint(self._settings, self._store, self._clock, self._pulse(watchdog, heartbeat))
+            pulse = self._pulse(watchdog, heartbeat)
+            health = HealthEndpoint(self._settings, self._store, self._clock, pulse, metrics.answer)
             self._health_url = health.url
             await self._register()
             heartbeat.start(self._session)
@@ -200,10 +207,13 @@ class Worker(Member):
             if health is not None:
                 health.close()
             await self._retire()
-            self._app.events.remove(recorder)
-        if self._error is not None:
-            raise self._error
-        return self._recycled
+
+    def _now(self) -> Now:
+        executors = self._executors
+        if executors is None:
+            return Now(leads=self._leads(), types=self._types, active={})
+        active = Counter(run.claim.type for run in executors.runs())
+        return Now(leads=self._leads(), slots=executors.slots, types=self._types, active=active)
 
     def _pulse(self, watchdog: Watchdog, heartbeat: HeartbeatThread) -> Pulse:
         return Pulse(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from penstock.domain.clock import from_us
 from penstock.domain.flow.gates import Gate
 from penstock.domain.job import FINAL, ErrorInfo, Event, State
 from penstock.domain.options import Tenant
+from penstock.store import contract as p
 from penstock.store.contract import Count, CountJobs, History, ListJobs
 from tests.contract.conftest import OpenAgain
 from tests.contract.world import World, error_text
@@ -211,3 +213,24 @@ def test_an_operators_act_is_kept_whatever_the_setting(world: World, session: in
     world.end(world.claim_one(session), Event.BACK_OFF, history=history, delay=60.0)
     world.cancel(job_id, "alice")
     assert world.events(job_id)[-1] == "cancel"
+
+
+def test_by_state_alone_says_the_same(world: World, session: int) -> None:
+    world.add_dead(session)
+    world.add(type="other", queue="q")
+    world.complete(*world.claim(session, types=("other",)))
+    world.add_many(3)
+    world.add(delay=60.0)
+    world.cancel(world.add())
+    world.add(ttl=1.0)
+    world.clock.advance(2)
+    by_route, alone = (world.store.count_jobs(asked).wait() for asked in (p.ALL_JOBS, p.ALL_STATES))
+    assert Counter({state: jobs_in(by_route, state) for state in State}) == Counter(
+        {state: jobs_in(alone, state) for state in State}
+    )
+    assert jobs_in(alone, State.DEAD) == jobs_in(alone, State.COMPLETED) == jobs_in(alone, State.EXPIRED) == 1
+    assert {(one.type, one.queue) for one in alone if one.state is State.COMPLETED} == {("", "")}
+
+
+def jobs_in(counts: list[p.Count], state: State) -> int:
+    return sum(one.jobs for one in counts if one.state is state)

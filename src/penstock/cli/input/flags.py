@@ -31,6 +31,7 @@ JobTimeout = Annotated[str | None, _flag("worker.job_timeout", "D")]
 HeartbeatInterval = Annotated[str | None, _flag("worker.heartbeat_interval", "D")]
 ShutdownTimeout = Annotated[str | None, _flag("worker.shutdown_timeout", "D")]
 Health = Annotated[str | None, _flag("worker.health", "HOST:PORT")]
+Metrics = Annotated[str | None, _flag("metrics.address", "HOST:PORT")]
 LogFormat = Annotated[str | None, _flag("log.format", "text|json", known=FORMATS)]
 LogLevel = Annotated[str | None, _flag("log.level", "LEVEL", known=LEVELS)]
 Burst = Annotated[bool, typer.Option("--burst", help="Stop when nothing is left to do.")]
@@ -67,6 +68,7 @@ class WorkerFlags(KeyFlags):
     heartbeat_interval: HeartbeatInterval = None
     shutdown_timeout: ShutdownTimeout = None
     health: Health = None
+    metrics: Metrics = None
     log_format: LogFormat = None
     log_level: LogLevel = None
 
@@ -81,6 +83,7 @@ class StartFlags(KeyFlags):
     job_timeout: JobTimeout = None
     shutdown_timeout: ShutdownTimeout = None
     health: Health = None
+    metrics: Metrics = None
     log_format: LogFormat = None
     log_level: LogLevel = None
 
@@ -90,5 +93,7 @@ class CoordinatorFlags(KeyFlags):
     """Those of `coordinator`."""
 
     heartbeat_interval: HeartbeatInterval = None
+    health: Health = None
+    metrics: Metrics = None
     log_format: LogFormat = None
     log_level: LogLevel = None

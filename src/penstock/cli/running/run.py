@@ -35,6 +35,8 @@ class Order:
     burst: bool
     reload: bool
     supervised: bool
+    metrics: int | None
+    """The number of the socket on which the supervisor asks for metrics."""
 
 
 def run(command: str, target: str, flags: Flags, *, config: str | None, burst: bool, reload: bool) -> None:
@@ -42,8 +44,9 @@ def run(command: str, target: str, flags: Flags, *, config: str | None, burst: b
     from penstock.cli.input.load import load_app
     from penstock.config.load import load
     from penstock.supervisor.lifeline import stop_when_supervisor_dies
+    from penstock.worker.liveness.metrics_channel import told_by_supervisor
 
-    order = Order(command, target, flags, burst, reload, stop_when_supervisor_dies())
+    order = Order(command, target, flags, burst, reload, stop_when_supervisor_dies(), told_by_supervisor())
     settled = load(config, flags)
     if config and settled.file:
         os.environ[CONFIG_VARIABLE] = settled.file  # An App.from_config() and every child process read the same.
@@ -85,13 +88,17 @@ def _supervise_if_needed(order: Order, config: Config) -> None:
             reload=order.reload,
             worker_id=config["worker.id"],
             health=config["worker.health"] or OFF,
+            metrics=config["metrics.address"] or OFF,
+            metrics_prefix=config["metrics.prefix"],
         )
     )
 
 
 def command_of_one(order: Order, config: Config) -> list[str]:
-    """The argv of one worker process under the supervisor, which gives each an id of its own."""
+    """The argv of one worker process under the supervisor, which gives each an id and asks it for its metrics."""
     flags = {name: value for name, value in order.flags.items() if name not in ("worker.processes", "worker.id")}
+    if config["metrics.address"] is not None:
+        flags["metrics.address"] = OFF  # There is one address for all, and it is the supervisor's.
     if config["worker.processes"] > 1 and config["worker.process_slots"] is None:
         from penstock.worker.settings import cores
 
@@ -105,7 +112,7 @@ def _work(app: App, order: Order, config: Config) -> None:
     from penstock.worker.settings import make_settings
 
     logs.configure(config["log.level"], config["log.format"], processes=order.supervised)
-    settings = make_settings(**config.worker_settings(), burst=order.burst)
+    settings = make_settings(**config.worker_settings(), burst=order.burst, metrics_channel=order.metrics)
     try:
         shown = not order.supervised and config["log.format"] == "text"
         replace = _run_loop(app, settings, (lambda: _banner(app, order.target, settings)) if shown else None)
@@ -142,7 +149,12 @@ def _run_loop(app: App, settings: WorkerSettings, on_start: Callable[[], None] |
     code, replace = FAILED, False
     with event_loop() as runner:
         try:
-            worker = app.run_worker(burst=settings.burst, worker_id=settings.worker_id, on_start=on_start)
+            worker = app.run_worker(
+                burst=settings.burst,
+                worker_id=settings.worker_id,
+                metrics_channel=settings.metrics_channel,
+                on_start=on_start,
+            )
             replace = bool(runner.run(worker))
             code = RECYCLED if replace else 0
         finally:

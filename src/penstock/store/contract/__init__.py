@@ -127,6 +127,7 @@ from penstock.store.contract.queue import (
 )
 from penstock.store.contract.reads import (
     ALL_JOBS as ALL_JOBS,
+    ALL_STATES as ALL_STATES,
     LOOKED_AT_MAX as LOOKED_AT_MAX,
     Count as Count,
     CountDead as CountDead,

@@ -48,12 +48,15 @@ class RecoverJobs(msgspec.Struct, frozen=True):
 
 
 class Recovered(msgspec.Struct, frozen=True):
-    """Workers that were declared lost, and their jobs: RECOVER, FAIL, or CANCEL where that had been asked."""
+    """Workers that were declared lost, and their jobs: RECOVER, FAIL, or CANCEL where that had been asked. `silent` is
+    for how many seconds each of those was not heard of whose status has changed by this.
+    """
 
     workers: list[str]
     jobs: list[str]
     more: bool = False
     happened: Sequence[Happened] = ()
+    silent: Sequence[float] = ()
 
 
 class GiveBackJobs(msgspec.Struct, frozen=True):

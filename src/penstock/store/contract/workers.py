@@ -135,10 +135,11 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Registered(msgspec.Struct, frozen=True):
-    """The session of a worker, and what happened to the jobs of the one in whose place it is."""
+    """The session of a worker, and what happened to the jobs of the one in whose place it is; `silent` as Recovered."""
 
     session: int
     happened: Sequence[Happened] = ()
+    silent: Sequence[float] = ()
 
 
 class Workers(Protocol):

@@ -35,6 +35,13 @@ _MANY = {
     State.COMPLETED: "(outcome.state = 1)",
 }
 
+# How many have ended in each state: by the lane of each job, or by an index alone.
+_HOW_MANY = {
+    p.ALL_JOBS: "SELECT job.lane, outcome.state, count(*) FROM penstock_outcome AS outcome"
+    " JOIN penstock_job AS job ON job.seq = outcome.seq GROUP BY 1, 2",
+    p.ALL_STATES: "SELECT NULL, outcome.state, count(*) FROM penstock_outcome AS outcome GROUP BY 2",
+}
+
 _ASKED = {
     "type": "lane.type = :type",
     "queue": "lane.queue = :queue",
@@ -93,8 +100,9 @@ class SqlitePages:
         return (yield from _read(where, _BY_END, bindings, asked.limit, asked.offset)), total
 
     def counts(self, asked: p.CountJobs) -> Steps[Rows]:
-        if asked == p.ALL_JOBS:
-            rows = yield from run_text("count_jobs", sql("count_jobs").format(overdue=_OVERDUE))
+        if asked in _HOW_MANY:
+            text = sql("count_jobs").format(overdue=_OVERDUE, ended=_HOW_MANY[asked])
+            rows = yield from run_text("count_jobs", text)
             return [(*row, None, None) for row in rows]
         parts, bindings = _conditions(asked)
         text = sql("count_jobs_of").format(where=_all(parts), overdue=_OVERDUE)

@@ -10,8 +10,9 @@
   slots are not all taken by threads that were given up. Probes should ask for this: it notices a stuck loop within
   seconds.
 - /health: the judgement of the store with all its workers (O2), never a reason to restart this one.
+- /metrics: what Prometheus reads (O1), see worker/liveness/own_metrics.py.
 
-All answers name the worker, and `?worker=ID` asks for this one: after a restart its port may belong to another.
+All but the last name the worker, and `?worker=ID` asks for this one: after a restart its port may belong to another.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from penstock.domain.duration import format_duration
 from penstock.observe.health import Facts, Health, Limits, judge
 from penstock.observe.reading import Reading
 from penstock.store.contract import Store
+from penstock.worker.liveness.http_answer import Answer
 
 LOOP_SECONDS_LATE = 5.0
 LOOP_SECONDS_DEAD = 300.0
@@ -37,7 +39,7 @@ LOOK_SECONDS = 2.0
 FRESH_SECONDS = 1.0
 REST_FACTOR = 10.0
 """After a look the store is left alone for ten times as long as that took: at most a tenth of the time is spent."""
-PATHS = ("/live", "/ready", "/health")
+PATHS = ("/live", "/ready", "/health", "/metrics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +63,26 @@ class HealthAnswer(msgspec.Struct, frozen=True):
     status: HTTPStatus
     document: dict[str, Any]
 
+    @property
+    def content_type(self) -> str:
+        return "application/json"
+
+    @property
+    def body(self) -> bytes:
+        return msgspec.json.encode(self.document) + b"\n"
+
 
 class HealthAnswers:
-    """What is said on which path. `look` gives the health of the store, soon."""
+    """What is said on which path. `look` gives the health of the store, soon, and `metrics` what is counted here."""
 
-    def __init__(self, pulse: Pulse, look: Callable[[], Health]) -> None:
+    def __init__(self, pulse: Pulse, look: Callable[[], Health], metrics: Callable[[], Answer]) -> None:
         self._pulse = pulse
         self._look = look
-        self._paths = dict(zip(PATHS, (self._live, self._ready, self._health), strict=True))
+        self._paths: dict[str, Callable[[], Answer]] = dict(
+            zip(PATHS, (self._live, self._ready, self._health, metrics), strict=True)
+        )
 
-    def __call__(self, target: str) -> HealthAnswer:
+    def __call__(self, target: str) -> Answer:
         """The answer to GET `target`."""
         path, _, query = target.partition("?")
         if path not in self._paths:

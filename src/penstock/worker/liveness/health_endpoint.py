@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ from penstock.domain.clock import Clock
 from penstock.store.contract import Store
 from penstock.worker.liveness.health import HealthAnswers, HealthLook, Pulse
 from penstock.worker.liveness.health_address import OFF, joined
+from penstock.worker.liveness.http_answer import Answer
 from penstock.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
@@ -22,14 +24,16 @@ CLOSE_SECONDS_MAX = 1.0
 class HealthEndpoint:
     """The health of one worker, served from when it is made until it is closed; nothing if settings.health is off."""
 
-    def __init__(self, settings: WorkerSettings, store: Store, clock: Clock, pulse: Pulse) -> None:
+    def __init__(
+        self, settings: WorkerSettings, store: Store, clock: Clock, pulse: Pulse, metrics: Callable[[], Answer]
+    ) -> None:
         self._look = HealthLook(store, clock, settings.health_limits, pulse.store_trouble)
         self._worker_id = pulse.worker_id
         self._server: HealthServer | None = None
         if settings.health != OFF:
             from penstock.worker.liveness.health_server import HealthServer  # Not loaded where nobody asks.
 
-            self._server = HealthServer(settings.health, HealthAnswers(pulse, self._look))
+            self._server = HealthServer(settings.health, HealthAnswers(pulse, self._look, metrics))
             self._server.start()
 
     @property

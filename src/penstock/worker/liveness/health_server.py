@@ -1,4 +1,4 @@
-"""Serves a worker's health over HTTP, from threads of its own: also while the event loop is blocked.
+"""Serves a worker's health, or metrics, over HTTP, from threads of its own: also while the event loop is blocked.
 
 Only GET and HEAD, one request per connection. Whoever connects may be slow, hostile or broken, and must not cost more
 than a few threads for a few seconds: connections are bounded in number (a newcomer takes the place of the oldest, so
@@ -24,12 +24,10 @@ from socketserver import TCPServer
 from time import sleep
 from typing import Any
 
-import msgspec
-
 from penstock.domain.errors import ConfigError
 from penstock.observe.redaction import log_error
-from penstock.worker.liveness.health import HealthAnswer
 from penstock.worker.liveness.health_address import joined, split
+from penstock.worker.liveness.http_answer import Answer
 
 AT_THE_DOOR_MAX = 128
 """More would have to knock again, a second later."""
@@ -48,15 +46,20 @@ log = logging.getLogger("penstock.worker")
 
 
 class HealthServer:
-    """Listens as soon as it is made, answers from `start` to `close`. `address` is where: the port is the real one."""
+    """Listens as soon as it is made, answers from `start` to `close`. `address` is where: the port is the real one.
 
-    def __init__(self, place: str, answers: Callable[[str], HealthAnswer]) -> None:
-        self._door = _listen(place, answers)
+    `key` is the setting that says where, and `flag` that of the command line.
+    """
+
+    def __init__(
+        self, place: str, answers: Callable[[str], Answer], key: str = "worker.health", flag: str = "--health"
+    ) -> None:
+        self._door = _listen(place, answers, key, flag)
         host, port = self._door.server_address[:2]
         self.address: tuple[str, int] = str(host), port
         self._closed = threading.Event()
         self._bell, self._ear = socket.socketpair()
-        self._thread = threading.Thread(target=self._serve, name="penstock-health", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name=f"penstock-{flag.strip('-')}", daemon=True)
 
     @property
     def place(self) -> str:
@@ -90,7 +93,7 @@ class HealthServer:
                     self._door.hang_up_on_late()
 
 
-def _listen(place: str, answers: Callable[[str], HealthAnswer]) -> _Door:
+def _listen(place: str, answers: Callable[[str], Answer], key: str, flag: str) -> _Door:
     host, port = split(place)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -98,12 +101,12 @@ def _listen(place: str, answers: Callable[[str], HealthAnswer]) -> _Door:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConfigError(
-                f"worker.health={place!r}: another program listens on this port, perhaps another worker; choose "
-                "another one, port 0 for any that is free, or off (--health HOST:PORT)"
+                f"{key}={place!r}: another program listens on this port, perhaps another worker; choose "
+                f"another one, port 0 for any that is free, or off ({flag} HOST:PORT)"
             ) from None
         raise ConfigError(
-            f"worker.health={place!r}: cannot listen there ({error.strerror or error}); name an address of this "
-            "machine, such as 127.0.0.1:0, or off (--health HOST:PORT)"
+            f"{key}={place!r}: cannot listen there ({error.strerror or error}); name an address of this "
+            f"machine, such as 127.0.0.1:0, or off ({flag} HOST:PORT)"
         ) from None
 
 
@@ -116,7 +119,7 @@ class _Door(ThreadingHTTPServer):
     timeout = 0
 
     def __init__(
-        self, address: tuple[str, int], family: socket.AddressFamily, answers: Callable[[str], HealthAnswer]
+        self, address: tuple[str, int], family: socket.AddressFamily, answers: Callable[[str], Answer]
     ) -> None:
         self.address_family = family
         self.answers = answers
@@ -177,7 +180,7 @@ class _Door(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         error = sys.exc_info()[1]
         if error is not None:
-            log_error(log, logging.DEBUG, error, "a request for the health of this worker failed")
+            log_error(log, logging.DEBUG, error, "a request over HTTP failed")
 
 
 def _hang_up(request: socket.socket) -> None:
@@ -201,13 +204,13 @@ class _Request(BaseHTTPRequestHandler):
     def answer(self) -> None:
         try:
             given = self.server.answers(self.path)
+            body = given.body
         except Exception as error:
-            log_error(log, logging.ERROR, error, "the health of this worker could not be told")
-            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, "see the log of the worker")
+            log_error(log, logging.ERROR, error, "what was asked over HTTP could not be told")
+            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, "see the log")
             return
-        body = msgspec.json.encode(given.document) + b"\n"
         self.send_response(given.status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", given.content_type)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
@@ -234,7 +237,7 @@ class _Request(BaseHTTPRequestHandler):
         return "penstock"
 
     def log_message(self, format: str, *args: Any) -> None:
-        log.debug("health: %r", format % args)
+        log.debug("over HTTP: %r", format % args)
 
 
 class _Bounded:

@@ -74,7 +74,7 @@ def counts_of(
             if known is not None:
                 counts[type_, queue, known, org, capability if asked.by_capability else None] += jobs
         elif _matches(asked, spec := _spec(type_)):
-            tenant = None if asked == p.ALL_JOBS or spec.tenant is None else spec.tenant.org
+            tenant = None if asked in (p.ALL_JOBS, p.ALL_STATES) or spec.tenant is None else spec.tenant.org
             kind = spec.capability if asked.by_capability else None
             counts[spec.type, spec.queue, State.BLOCKED, tenant, kind] += jobs
     return [p.Count(type_, queue, state, jobs, *more) for (type_, queue, state, *more), jobs in counts.items()]

@@ -19,12 +19,13 @@ RECOVERED_AT_ONCE = 1000
 
 def register_worker(engine: Engine, worker: p.RegisterWorker) -> Steps[p.Registered]:
     yield from _end_undone(engine)
+    silent: list[float] = []
     for session, status, stale in (
         yield from run("find_worker", id=worker.worker_id, stale_after=_us(worker.stale_after))
     ):
         if not stale and session != worker.replaces:
             raise already_registered(worker.worker_id, status)
-        while (yield from _recover_session(engine, session, RECOVERED_AT_ONCE)):
+        while (yield from _recover_session(engine, session, RECOVERED_AT_ONCE, silent)):
             pass
     yield from engine.begin_sessions()
     if worker.limits is not None and set(worker.limits) != set((yield from read_limits())):
@@ -54,7 +55,7 @@ def register_worker(engine: Engine, worker: p.RegisterWorker) -> Steps[p.Registe
     if worker.app_version is not None:
         yield from run("insert_app_version", session=registered, version=worker.app_version)
     engine.beat(registered, moment)
-    return p.Registered(registered, engine.happened)
+    return p.Registered(registered, engine.happened, silent)
 
 
 def heartbeat_worker(engine: Engine, beat: p.HeartbeatWorker) -> Steps[p.Heartbeat]:
@@ -84,6 +85,7 @@ def recover_jobs(engine: Engine, recover: p.RecoverJobs, asked_at: int | None = 
     yield from check_term(recover.term)
     workers: list[str] = []
     jobs: list[str] = []
+    silent: list[float] = []
     unheard = recover.unheard
     stale = yield from run(
         "stale_workers", asked_at=asked_at, stale_after=_us(recover.stale_after),
@@ -93,22 +95,22 @@ def recover_jobs(engine: Engine, recover: p.RecoverJobs, asked_at: int | None = 
     for session, worker_id in stale:
         if len(jobs) >= recover.limit:
             break
-        jobs += yield from _recover_session(engine, session, recover.limit - len(jobs))
+        jobs += yield from _recover_session(engine, session, recover.limit - len(jobs), silent)
         workers.append(worker_id)
     if recover.mend and len(jobs) < recover.limit:
         for (session,) in (yield from run("ownerless_sessions")):
-            taken = yield from _recover_session(engine, session, recover.limit - len(jobs))
+            taken = yield from _recover_session(engine, session, recover.limit - len(jobs), silent)
             if taken:
                 workers.append(tell_ownerless(session, taken))
                 jobs += taken
     if recover.actor is not None and workers:
         yield from audit(recover.actor, "recover", {"workers": workers, "jobs": jobs})
-    return p.Recovered(workers, jobs, len(jobs) >= recover.limit, engine.happened)
+    return p.Recovered(workers, jobs, len(jobs) >= recover.limit, engine.happened, silent)
 
 
-def _recover_session(engine: Engine, session: int, limit: int) -> Steps[list[str]]:
+def _recover_session(engine: Engine, session: int, limit: int, silent: list[float]) -> Steps[list[str]]:
     """Declare the worker lost and put up to `limit` of its jobs through their retry policy."""
-    yield from run("lose_worker", session=session)
+    silent += [us / MICROSECONDS for (us,) in (yield from run("lose_worker", session=session))]
     leases = yield from run("leases_of_worker", session=session, limit=limit)
     yield from end_and_tell(
         engine, [ending_of_lost(token, attempt, policy, engine.random) for token, _, attempt, policy in leases]

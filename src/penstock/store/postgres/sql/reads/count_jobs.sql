@@ -1,7 +1,9 @@
 -- What workflows have planned comes by its specs, which say the type and the queue.
 SELECT *
 FROM (
-    SELECT lane.type, lane.queue, found.state, found.code, sum(found.jobs)::bigint
+    SELECT
+        coalesce(lane.type, '') AS type, coalesce(lane.queue, '') AS queue, found.state, found.code,
+        sum(found.jobs)::bigint
     FROM (
         -- What waited for too long has expired, also while nobody is there to move it.
         SELECT
@@ -26,12 +28,10 @@ FROM (
         JOIN penstock.job ON job.id = lease.id
         GROUP BY 1, 2
         UNION ALL
-        SELECT job.lane, NULL, outcome.state, count(*)
-        FROM penstock.outcome
-        JOIN penstock.job ON job.id = outcome.id
-        GROUP BY 1, 3
+        {ended}
     ) AS found
-    JOIN penstock.lane ON lane.lane = found.lane
+    LEFT JOIN penstock.lane ON lane.lane = found.lane
+    WHERE lane.lane IS NOT NULL OR found.lane IS NULL
     GROUP BY 1, 2, 3, 4
     UNION ALL
     SELECT (step.specs::json -> planned.spec)::text, NULL, 'planned', NULL, planned.jobs

@@ -1,6 +1,6 @@
 -- What workflows have planned comes by its specs, which say the type and the queue. What is overdue, by a text of
 -- pages.py, has expired, wherever it is still counted.
-SELECT lane.type, lane.queue, found.state, sum(found.jobs)
+SELECT coalesce(lane.type, ''), coalesce(lane.queue, ''), found.state, sum(found.jobs)
 FROM (
     SELECT lane, {PENDING} AS state, count(*) AS jobs FROM penstock_ready GROUP BY lane
     UNION ALL
@@ -16,10 +16,7 @@ FROM (
     JOIN penstock_job AS job ON job.seq = lease.seq
     GROUP BY 1, 2
     UNION ALL
-    SELECT job.lane, outcome.state, count(*)
-    FROM penstock_outcome AS outcome
-    JOIN penstock_job AS job ON job.seq = outcome.seq
-    GROUP BY 1, 2
+    {ended}
     UNION ALL
     SELECT job.lane, told.value ->> 0, sum(told.value ->> 1)
     FROM penstock_job AS job
@@ -28,7 +25,8 @@ FROM (
     WHERE job.seq IN ({overdue})
     GROUP BY 1, 2
 ) AS found
-JOIN penstock_lane AS lane ON lane.lane = found.lane
+LEFT JOIN penstock_lane AS lane ON lane.lane = found.lane
+WHERE lane.lane IS NOT NULL OR found.lane IS NULL
 GROUP BY 1, 2, 3
 HAVING sum(found.jobs) > 0
 UNION ALL
