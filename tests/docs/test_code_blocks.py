@@ -11,7 +11,7 @@ import pytest
 
 from tests.docs.pages import PAGES, PAPERS, ROOT, blocks, files, run_python, script
 
-LANGUAGES = {"python", "console", "text", "toml", "sql", "json"}
+LANGUAGES = {"python", "console", "text", "toml", "sql", "json", "yaml"}
 WITH_CODE = [page for page in PAGES if script(page).strip()]
 
 

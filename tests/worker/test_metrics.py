@@ -15,7 +15,7 @@ from penstock import App, Fixed, JobFailed
 from penstock.domain.errors import ConfigError, StoreUnavailable
 from penstock.observe.metrics import look
 from penstock.observe.metrics.exposition import CONTENT_TYPE
-from penstock.store.contract import CountGauges, StoreSample
+from penstock.store.contract import StoreSample
 from tests.unit.observe.metrics.reading import Samples, samples, value
 from tests.worker.running import beside_worker
 from tests.worker.test_health_endpoint import place
@@ -52,8 +52,8 @@ def free_port() -> int:
 
 async def take_sample(app: App) -> None:
     """What the leader does every few seconds."""
-    counted = await app.store.count_gauges(CountGauges(ended=True))
-    await app.store.store_sample(StoreSample(counted.at, 0.001, counted.gauges, counted.ended))
+    counted, ended = await app.store.count_gauges(), await app.store.count_ended()
+    await app.store.store_sample(StoreSample(counted.at, 0.001, counted.gauges, ended))
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ last heartbeat along. See docs/decisions/0028-figures.md.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, repeat
 from typing import TypeVar
 
 from penstock.domain.clock import MICROSECONDS
@@ -25,8 +26,8 @@ T = TypeVar("T")
 ROUTES_MAX = 1_000
 """Routes that are counted each by itself; the others as one."""
 TENANTS_MAX = 20
-SAMPLES_MAX = 16
-"""Of successes of one route in one batch no more are looked at for how long they took, and stand for the others."""
+SAMPLES_MAX = 32
+"""Of the successes in one batch no more are looked at for how long they took, and stand for the others."""
 
 
 class Recorder(Observer):
@@ -58,10 +59,12 @@ class Recorder(Observer):
         if worker_id != self._worker_id:
             return
         with self._lock:
-            for route, found in _by_route(claims).items():
+            routes = _by_route(claims)
+            most = _most(len(claims), len(routes))
+            for route, found in routes.items():
                 figures = self._figures(self._tally, *route)
                 figures.claimed += len(found)
-                for claim, weight in _sampled(found):
+                for claim, weight in _sampled(found, most):
                     _note(figures.claiming, claimed_at - claim.due_at, weight)
 
     def ended(self, batch: EndedBatch) -> None:
@@ -113,18 +116,22 @@ class Recorder(Observer):
                 tenant = self._tenant(claim.tenant.org)
                 tenant.completed += 1
                 tenant.ran += seconds
+        most = _most(len(quiet.claims), len(routes))
         for key, jobs in routes.items():
-            self._count_route(self._figures(self._tally, *key), jobs)
+            self._count_route(self._figures(self._tally, *key), jobs, most)
 
-    def _count_route(self, figures: Figures, jobs: list[tuple[Claim, int, float]]) -> None:
+    def _count_route(self, figures: Figures, jobs: list[tuple[Claim, int, float]], most: int) -> None:
+        """Once for each batch, and the loop for every job of most workers: no call more than it needs."""
         figures.count(Count.STARTED, Count.COMPLETED, times=len(jobs))
-        running, waiting, attempts = figures.running, figures.waiting, figures.attempts
-        for (claim, started_at, seconds), weight in _sampled(jobs):
-            figures.ran += seconds * weight
+        running, waiting, attempts, ran = figures.running, figures.waiting, figures.attempts, 0.0
+        for (claim, started_at, seconds), weight in _sampled(jobs, most):
+            ran += seconds * weight
             place = place_of(seconds)
             running[place] = running.get(place, 0) + weight
-            _note(waiting, started_at - claim.due_at, weight)
+            place = place_of((started_at - claim.due_at) / MICROSECONDS)
+            waiting[place] = waiting.get(place, 0) + weight
             attempts[claim.attempt] = attempts.get(claim.attempt, 0) + weight
+        figures.ran += ran
 
     def _figures(self, tally: Tally, type: str, queue: str, capability: str) -> Figures:
         route = Route(type, queue, capability)
@@ -182,17 +189,18 @@ def _by_route(claims: Sequence[Claim]) -> dict[tuple[str, str, str], list[Claim]
     return routes
 
 
-def _sampled(found: Sequence[T]) -> Iterator[tuple[T, int]]:
-    """Some of them, evenly spaced, each with how many it stands for: together as many as there are."""
-    step, rest = divmod(len(found), SAMPLES_MAX)
-    if step == 0 or (step == 1 and rest == 0):
-        yield from ((one, 1) for one in found)
-        return
-    place = 0
-    for number in range(SAMPLES_MAX):
-        weight = step + (number < rest)
-        yield found[place], weight
-        place += weight
+def _sampled(found: Sequence[T], most: int) -> Iterable[tuple[T, int]]:
+    """So many of them at most, evenly spaced, each with how many it stands for: together as many as there are."""
+    if len(found) <= most:
+        return zip(found, repeat(1))
+    step, rest = divmod(len(found), most)
+    weights = [step + 1] * rest + [step] * (most - rest)
+    return zip((found[place] for place in accumulate(weights[:-1], initial=0)), weights, strict=True)
+
+
+def _most(jobs: int, routes: int) -> int:
+    """How many of each route are looked at: all of a few, and of many no more than is worth it."""
+    return jobs if jobs <= SAMPLES_MAX else max(2, SAMPLES_MAX // routes)
 
 
 def _note(spread: dict[int, int], us: int, weight: int) -> None:

@@ -74,7 +74,7 @@ RULES = (
         fix="penstock doctor says what such a worker must have",
     ),
     Rule(
-        name="PenstockSampleStale", when="max($sample_age_seconds) > 120", lasting="1m", severity="warning",
+        name="PenstockSampleStale", when="max($sample_age_seconds) > 900", lasting="1m", severity="warning",
         summary="The figures of what waits are {{ $value | humanizeDuration }} old",
         fix="the log of the leader says why it takes no new sample",
     ),
