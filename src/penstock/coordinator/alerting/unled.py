@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 
 from penstock.coordinator.alerting.alerting import Alerting
-from penstock.domain.errors import PenstockError
+from penstock.domain.failure.interrupted import let_interrupt_out
 from penstock.observe.alerts.catalogue import NO_LEADER, STORE
 from penstock.observe.alerts.facts import Breach
 from penstock.observe.alerts.settings import AlertSettings
@@ -48,10 +48,11 @@ class Unled:
         try:
             page = await self._store.read_alerts()
             await self._alerting.settle(page, {NO_LEADER: [_breach(seconds)]}, term=None)
-        except PenstockError as error:
+        except Exception as error:  # It must not end the worker that tells.
+            let_interrupt_out(error)
             self._say(seconds, error)
 
-    def _say(self, seconds: float, error: PenstockError) -> None:
+    def _say(self, seconds: float, error: Exception) -> None:
         if not self._said:
             self._said = True
             log.critical("%s, as far as it is known here, for %s, and the store does not take it: %s", TITLE.lower(),

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from penstock.coordinator.alerting.alerting import Alerting
 from penstock.coordinator.alerting.sending import Sending, in_thread
-from penstock.coordinator.alerting.sinks import SEND_SECONDS_MAX, make_door, make_sinks
+from penstock.coordinator.alerting.sinks import SEND_SECONDS_MAX, door, make_sinks
 from penstock.coordinator.settings import CoordinatorSettings
-from penstock.domain.errors import OutboundError
+from penstock.domain.errors import OutboundError, PenstockError
 from penstock.observe.alerts.facts import RECENT_SECONDS, AlertFacts, read_facts
 from penstock.observe.alerts.rules import JUDGED, Breaches, judge
 from penstock.observe.logs import fields
@@ -24,7 +24,7 @@ log = logging.getLogger("penstock.alerts")
 
 async def ping(url: str) -> None:
     """Say to an outside watcher that alerts are looked after."""
-    await in_thread(lambda: make_door().post(url, b"", {}, timeout=SEND_SECONDS_MAX).expect_success())
+    await in_thread(lambda: door().post(url, b"", {}, timeout=SEND_SECONDS_MAX).expect_success())
 
 
 class Alerts:
@@ -49,6 +49,17 @@ class Alerts:
         return False  # A worker that is about to end leaves it to the others.
 
     async def do(self, term: int) -> None:
+        """What is wrong in here must not end the worker that leads."""
+        try:
+            await self._look(term)
+        except PenstockError:
+            raise
+        except Exception as error:
+            self._say_broken("looking for what is wrong", error)
+        else:
+            self._broken.discard("looking for what is wrong")
+
+    async def _look(self, term: int) -> None:
         page = await self._store.read_alerts()
         facts = await read_facts(self._store, self._settings, page.now, self._lately_missed())
         found = {rule: self._judged(rule, facts) for rule in JUDGED}
@@ -61,10 +72,14 @@ class Alerts:
         try:
             return judge(rule, facts, self._settings)
         except Exception as error:
-            if rule not in self._broken:
-                log_error(log, logging.ERROR, error, "the rule %s of alerts failed", rule)
-            self._broken.add(rule)
+            self._say_broken(f"the rule {rule} of alerts", error)
             return None
+
+    def _say_broken(self, what: str, error: Exception) -> None:
+        """Once."""
+        if what not in self._broken:
+            log_error(log, logging.ERROR, error, "%s failed", what)
+        self._broken.add(what)
 
     def missed(self, times: Mapping[str, int]) -> None:
         """Schedules that were missed, as whoever fires them has seen it."""
