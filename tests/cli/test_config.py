@@ -75,7 +75,6 @@ def test_another_file(shell: Shell, tmp_path: Path) -> None:
     ("args", "text", "words"),
     [
         (["worker.concurency"], "", "did you mean worker.concurrency?"),
-        (["alerts.final_failure"], "", "is not used by this version"),
         (["--config", "gone.toml"], "", "there is no file"),
         ([], "worker = 1", "penstock.toml, line 1: worker=1 is one value here"),
         ([], "store = ", "penstock.toml is not TOML"),

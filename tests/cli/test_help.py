@@ -12,9 +12,10 @@ GROUPS = {
     "jobs": ["list", "show", "cancel", "retry", "watch"], "dead": ["list", "show", "retry", "purge"],
     "metrics": ["list", "rules", "dashboard"],
     "queues": ["pause", "resume", "drain"], "workers": ["drain", "resize"],
+    "alerts": ["list", "test", "silence", "unsilence"],
     "schedules": ["list", "add", "show", "pause", "resume", "reschedule", "remove", "run"],
 }  # fmt: skip
-LEAVES = [[name] for name in COMMANDS if name not in ("jobs", "dead", "metrics", "schedules")] + [
+LEAVES = [[name] for name in COMMANDS if name not in ("jobs", "dead", "metrics", "schedules", "alerts")] + [
     [g, leaf] for g, leaves in GROUPS.items() for leaf in leaves
 ]
 
@@ -49,7 +50,7 @@ def test_help_names_every_command_and_loads_none_of_them(shell: Shell) -> None:
         assert overview in out
 
 
-@pytest.mark.parametrize("args", [[], ["jobs"], ["dead"], ["schedules"]], ids=str)
+@pytest.mark.parametrize("args", [[], ["jobs"], ["dead"], ["schedules"], ["alerts"]], ids=str)
 def test_without_a_command_the_help_is_shown_as_a_usage_error(call: Call, args: list[str]) -> None:
     outcome = call(*args)
     assert outcome.code == 2

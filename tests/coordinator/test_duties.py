@@ -24,6 +24,7 @@ from penstock.domain.flow.gates import Gate
 from penstock.domain.flow.pauses import PauseKind
 from penstock.domain.job import State
 from penstock.domain.options import Options
+from penstock.observe.alerts.settings import AlertSettings
 from penstock.store import contract as p
 from tests.coordinator.conftest import Scene
 
@@ -57,12 +58,12 @@ def events(caplog: pytest.LogCaptureFixture) -> list[str]:
 def test_every_duty_has_its_interval_from_the_settings(scene: Scene) -> None:
     settings = CoordinatorSettings(
         recovery_interval=1, start_check_interval=2, probe_interval=3, prune_interval=4, schedule_interval=5,
-        sample_interval=6, fold_interval=7,
+        sample_interval=6, fold_interval=7, alerts=AlertSettings(interval=8),
     )  # fmt: skip
     intervals = {type(duty).__name__: duty.interval for duty in (make(scene.store, settings) for make in DUTIES)}
     assert intervals == {
         "Recovery": 1, "Ownerless": 1, "Expiry": 1, "GateTending": 1, "Ageing": 1, "Routing": 1, "StartTimeout": 2,
-        "Probes": 3, "Pruning": 4, "Firing": 5, "WorkflowSteps": 1, "Sampling": 6, "Folding": 7,
+        "Probes": 3, "Pruning": 4, "Firing": 5, "WorkflowSteps": 1, "Sampling": 6, "Folding": 7, "Alerts": 8,
     }  # fmt: skip
 
 

@@ -7,9 +7,9 @@ import re
 from tests.docs.pages import ROOT
 from tests.tidy.tree import SOURCE, files
 
-EVENT = re.compile(r"[\"`]((?:coordinator|job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)[\"`]")
+EVENT = re.compile(r"[\"`]((?:alerts|coordinator|job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)[\"`]")
 CALL = re.compile(
-    r"(?:fields|_log|Line)\([^)]*?\"((?:coordinator|job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)\"",
+    r"(?:fields|_log|Line)\([^)]*?\"((?:alerts|coordinator|job|jobs|leader|process|schedule|trouble|worker)\.[a-z]+)\"",
     re.DOTALL,
 )
 

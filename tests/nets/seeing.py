@@ -1,4 +1,4 @@
-"""Operations by which penstock is seen: figures that are sent, folded and sampled."""
+"""Operations by which penstock is seen: figures that are sent, folded and sampled; alerts and silences."""
 
 from __future__ import annotations
 
@@ -34,3 +34,31 @@ def sample(world: World, stage: Stage) -> None:
     counted = world.store.count_gauges().wait()
     ended = world.store.count_ended().wait()
     world.store.store_sample(p.StoreSample(counted.at, 0.1, counted.gauges, ended, stage.term, history=True)).wait()
+
+
+def alert(scope: str, key: str) -> p.AlertRow:
+    return p.AlertRow(
+        rule="final_failure", scope=scope, state="firing", severity="warning", key=key, since=1, title="t", message="m"
+    )
+
+
+def have_an_alert(world: World, stage: Stage) -> None:
+    world.store.change_alerts(p.ChangeAlerts([p.AlertChange(alert("known", "first"), None)])).wait()
+
+
+@operation("change alerts", NotLeader, prepare=have_an_alert)
+def change_alerts(world: World, stage: Stage) -> list[tuple[str, str]]:
+    """One that is known, and one that is new."""
+    changes = [p.AlertChange(alert("new", "new"), None), p.AlertChange(alert("known", "next"), 1)]
+    return world.store.change_alerts(p.ChangeAlerts(changes, stage.term)).wait()
+
+
+@operation("change alerts without leading", prepare=have_an_alert)
+def change_alerts_unled(world: World, stage: Stage) -> list[tuple[str, str]]:
+    changes = [p.AlertChange(alert("known", "other"), 1), p.AlertChange(alert("new", "other"), None)]
+    return world.store.change_alerts(p.ChangeAlerts(changes)).wait()
+
+
+@operation("silence alerts")
+def silence_alerts(world: World, stage: Stage) -> None:
+    world.store.silence_alerts(p.SilenceAlerts(rule="final_failure", seconds=60.0)).wait()

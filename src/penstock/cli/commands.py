@@ -27,6 +27,7 @@ COMMANDS = {
     "workers": ("penstock.cli.workers", "workers", "List the workers, drain and resize them."),
     "schedules": ("penstock.cli.schedules", "schedules", "List schedules, add, pause, change, remove and run them."),
     "recover": ("penstock.cli.recover", "recover", "Take back the jobs of workers that were silent for too long."),
+    "alerts": ("penstock.cli.alerts", "alerts", "Alerts: list them, test who is told, silence them."),
     "config": ("penstock.cli.config", "config", "Show every setting and where it came from."),
     "migrate": ("penstock.cli.migrate", "migrate", "Make a store, or bring an old one to this version."),
     "health": ("penstock.cli.health", "health", "Say whether the store, its workers and its queues are well."),

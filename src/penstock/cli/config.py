@@ -45,16 +45,16 @@ def config(
 
 
 def _find(loaded: Config, name: str) -> Setting:
-    from penstock.config.keys import is_unused, unknown, unused
+    from penstock.config.keys import unknown
 
     if name not in loaded.settings:
-        raise ConfigError(unused(name) if is_unused(name) else unknown(name, loaded.settings))
+        raise ConfigError(unknown(name, loaded.settings))
     return loaded.settings[name]
 
 
 def _plain(setting: Setting) -> dict[str, Any]:
     """For programs: durations in seconds, sizes in bytes, null for what is off."""
-    value = setting.shown if setting.key.name == "store" and setting.value else setting.value
+    value = setting.shown if setting.key.kind.secret and setting.value else setting.value
     return {"value": value, "source": setting.source}
 
 

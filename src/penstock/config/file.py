@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.config.keys import BY_NAME, GROUPS, is_unused, place_of, unknown, unused
+from penstock.config.keys import BY_NAME, GROUPS, place_of, unknown
 from penstock.domain.errors import ConfigError
 
 DEFAULT_FILE = "penstock.toml"
@@ -36,8 +36,6 @@ class File:
     def _walk(self, above: str, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         for part, value in table.items():
             name = f"{above}.{part}" if above else part
-            if is_unused(name):
-                raise self._wrong(name, unused(name))
             if name in BY_NAME:
                 if isinstance(value, dict) and not BY_NAME[name].kind.table:
                     raise self._wrong(name, f"{name} is a table here; it takes one value: {BY_NAME[name].form}")

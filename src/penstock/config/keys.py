@@ -11,6 +11,7 @@ from penstock.config import kinds
 from penstock.config.kinds import Kind
 from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
+from penstock.observe.alerts.settings import AlertSettings
 from penstock.observe.health import Limits
 from penstock.observe.logs import FORMATS, LEVELS
 from penstock.worker.settings import CHECKS, WorkerSettings, whole
@@ -20,9 +21,6 @@ CONFIG_VARIABLE = "PENSTOCK_CONFIG"
 NOT_KEYS = frozenset({CONFIG_VARIABLE, "PENSTOCK_NO_SKIPS"})
 PROCESSES_MAX = 256
 MANY = 10**6
-
-UNUSED = ("alerts", "critical_types")
-"""Keys, or groups of them, that a later version will have. Refused rather than ignored."""
 
 # Kubernetes sets such variables in every container for a service that is named penstock or penstock-worker.
 _SERVICE_LINK = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)")
@@ -78,11 +76,7 @@ def is_foreign(name: str) -> bool:
     return name in NOT_KEYS or _SERVICE_LINK.fullmatch(name) is not None
 
 
-def is_unused(name: str, known: Iterable[str] = UNUSED, separator: str = ".") -> bool:
-    return any(name == unused or name.startswith(unused + separator) for unused in known)
-
-
-_worker, _retention, _limits = WorkerSettings(), Retention(), Limits()
+_worker, _retention, _limits, _alerts = WorkerSettings(), Retention(), Limits(), AlertSettings()
 
 KEYS = (
     Key("store", kinds.STORE, None, "Where the jobs are, such as sqlite:///jobs.db or postgresql://user@host/database."),
@@ -151,6 +145,16 @@ KEYS = (
         "With fewer active workers the health is degraded, with none unhealthy."),
     Key("health.dead_letter_threshold", kinds.whole(whole(1, MANY)), _limits.dead_letter_threshold,
         "With this many dead letters the health is unhealthy, with fewer degraded."),
+    Key("alerts.sinks", kinds.SINKS, _alerts.sinks, "Who is told of alerts.", OFF),
+    Key("alerts.rules", kinds.ALERT_RULES, _alerts.rules, "Rules that are off, or take more or less."),
+    Key("alerts.interval", kinds.duration(CHECKS["recovery_interval"]), _alerts.interval,
+        "How often it is looked for what is wrong."),
+    Key("alerts.cap_per_hour", kinds.whole(whole(1, MANY)), _alerts.cap_per_hour,
+        "No more alerts than this are told in an hour, but for critical ones.", OFF),
+    Key("alerts.heartbeat_url", kinds.URL, None,
+        "Is sent a request each time that it was looked, so that an outside watcher notices silence.", OFF),
+    Key("critical_types", kinds.names(CHECKS["failing_queues"]), _alerts.critical_types,
+        "Job types whose final failure is told as high.", OFF),
     Key("metrics.address", kinds.PLACE, None,
         "Where metrics are served: one address for all worker processes of a supervisor.", OFF, "--metrics"),
     Key("metrics.prefix", kinds.METRICS_PREFIX, _worker.metrics_prefix, "What the name of every metric begins with."),
@@ -186,7 +190,3 @@ def unknown(name: str, candidates: Iterable[str]) -> str:
 
 def _plain(name: str) -> str:
     return name.lower().removeprefix(PREFIX.lower()).replace("-", "_")
-
-
-def unused(name: str) -> str:
-    return f"{name} is not used by this version of penstock, so it is refused rather than ignored; remove it"

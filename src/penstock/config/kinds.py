@@ -8,6 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.config.alerts import (
+    RULES_EXAMPLE,
+    SINKS_EXAMPLE,
+    read_rules,
+    read_sinks,
+    read_url,
+    show_rules,
+    show_sinks,
+    show_url,
+)
 from penstock.config.limits import (
     CONCURRENCY_EXAMPLE,
     RATE_EXAMPLE,
@@ -40,6 +50,8 @@ class Kind:
     show: Callable[[Any], str] = str
     table: bool = False
     """Whether it may also be a table in the file."""
+    secret: bool = False
+    """Whether there is more in it than may be shown: then programs are shown what people are."""
 
 
 def whole(check: Check) -> Kind:
@@ -99,7 +111,7 @@ def _as(kind: type[int] | type[float], pattern: re.Pattern[str], value: object) 
     return kind(value) if isinstance(value, str) and len(value) <= DIGITS_MAX and pattern.fullmatch(value) else value
 
 
-STORE = Kind("address", "sqlite:///jobs.db or postgresql://user@host/database", _store, masked)
+STORE = Kind("address", "sqlite:///jobs.db or postgresql://user@host/database", _store, masked, secret=True)
 NAME = Kind("name", "mail-1", CHECKS["worker_id"])
 PLACE = Kind("host:port", "127.0.0.1:8080", CHECKS["health"])
 METRICS_PREFIX = Kind("prefix", "penstock_", CHECKS["metrics_prefix"])
@@ -110,4 +122,7 @@ DURATION = duration(parse_duration)
 RATES = Kind("rates", RATE_EXAMPLE, read_rates, show_rates, table=True)
 CONCURRENCY = Kind("limits", CONCURRENCY_EXAMPLE, read_concurrency, show_concurrency, table=True)
 SCHEDULES = Kind("schedules", SCHEDULE_EXAMPLE, read_schedules, show_schedules, table=True)
+ALERT_RULES = Kind("rules", RULES_EXAMPLE, read_rules, show_rules, table=True)
+SINKS = Kind("sinks", SINKS_EXAMPLE, read_sinks, show_sinks, secret=True)
+URL = Kind("URL", "https://ops.example/alive", read_url, show_url, secret=True)
 WEIGHTS = Kind("weights", "acme=3", CHECKS["tenant_weights"], show_weights, table=True)

@@ -14,19 +14,16 @@ from penstock.config.keys import (
     CONFIG_VARIABLE,
     KEYS,
     PREFIX,
-    UNUSED,
     Key,
     is_foreign,
-    is_unused,
     unknown,
-    unused,
-    variable,
 )
 from penstock.coordinator.settings import Retention
 from penstock.domain.errors import ConfigError
 from penstock.domain.failure.secrets import hide_secrets
 from penstock.domain.flow.gates import Limit, limit_of
 from penstock.domain.options import Concurrency, RateLimit, Resources
+from penstock.observe.alerts.settings import AlertSettings
 from penstock.observe.health import Limits
 from penstock.worker.liveness.health_address import OFF
 
@@ -92,6 +89,7 @@ class Config:
             "schedules": self["schedules"],
             "health": self["worker.health"] or OFF,
             "health_limits": self.health_limits(),
+            "alerts": self.alerts(),
             "metrics": self["metrics.address"] or OFF,
             "metrics_prefix": self["metrics.prefix"],
             "history": self["history"],
@@ -103,6 +101,14 @@ class Config:
         return Limits(
             min_workers=self["health.min_workers"], dead_letter_threshold=self["health.dead_letter_threshold"]
         )
+
+    def alerts(self) -> AlertSettings:
+        """What is wrong by which rule, and who is told."""
+        return AlertSettings(
+            interval=self["alerts.interval"], sinks=self["alerts.sinks"] or (), rules=self["alerts.rules"],
+            cap_per_hour=self["alerts.cap_per_hour"], heartbeat_url=self["alerts.heartbeat_url"],
+            critical_types=self["critical_types"] or (),
+        )  # fmt: skip
 
     def limits(self) -> tuple[Limit, ...] | None:
         """None where there is no config at all: then it has no say in what others have set."""
@@ -154,5 +160,4 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, str
         if name in BY_VARIABLE:
             yield BY_VARIABLE[name].name, value, name
         elif not is_foreign(name):
-            later, known = is_unused(name, map(variable, UNUSED), "_"), [*BY_VARIABLE, CONFIG_VARIABLE]
-            raise ConfigError(f"the environment: {unused(name) if later else unknown(name, known)}")
+            raise ConfigError(f"the environment: {unknown(name, [*BY_VARIABLE, CONFIG_VARIABLE])}")

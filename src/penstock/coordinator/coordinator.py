@@ -7,6 +7,7 @@ import logging
 import random
 from collections.abc import Callable, Iterable
 
+from penstock.coordinator.alerting.unled import Unled
 from penstock.coordinator.duty import Duty, Judge
 from penstock.coordinator.leader import Leader
 from penstock.domain.errors import NotLeader, PenstockError
@@ -29,8 +30,9 @@ class Coordinator:
     """
 
     def __init__(self, leader: Leader, duties: Iterable[Duty], trusted: Callable[[], bool],
-                 trouble: Trouble | None = None) -> None:  # fmt: skip
+                 trouble: Trouble | None = None, unled: Unled | None = None) -> None:  # fmt: skip
         self._leader = leader
+        self._unled = unled
         self._duties = list(duties)
         self._turns = {id(duty): asyncio.Lock() for duty in self._duties}
         self._trusted = trusted
@@ -41,6 +43,8 @@ class Coordinator:
         """Until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._leader.run())
+            if self._unled is not None:
+                group.create_task(self._unled.run(lambda: self._leader.unled_seconds))
             for duty in self._duties:
                 group.create_task(self._do_regularly(duty))
 

@@ -49,11 +49,17 @@ class Leader:
         self._term: int | None = None
         self._until = 0.0
         self._resigned = False
+        self._led_at = self._loop.time()
         self.telling = Trouble(log).part(passing=True)
 
     @property
     def term(self) -> int | None:
         return self._term if self._loop.time() < self._until else None
+
+    @property
+    def unled_seconds(self) -> float:
+        """For how long nobody has led, as far as this worker knows."""
+        return self._loop.time() - self._led_at
 
     async def run(self) -> None:
         while not self._resigned:  # Whoever stops has other things to end yet, and must not take the lead back.
@@ -75,6 +81,8 @@ class Leader:
         return max(PAUSE_SECONDS_MIN, min(found.free_in, self._lease, PAUSE_SECONDS_MAX)) * (1 + 0.1 * random.random())
 
     def _note(self, found: Leadership, asked: float) -> None:
+        if found.acting or found.free_in > 0:
+            self._led_at = asked
         if not found.acting:
             self.step_down()
             return

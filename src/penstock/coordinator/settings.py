@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from penstock.observe.alerts.settings import AlertSettings
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
@@ -34,5 +36,6 @@ class CoordinatorSettings:
     retention: Retention = field(default_factory=Retention)
     ageing: float | None = None
     """A job that was due for n times this long has at least the priority n; None never raises one."""
+    alerts: AlertSettings = field(default_factory=AlertSettings)
     failing_queues: tuple[str, ...] = ()
     """Queues whose jobs fail while no live worker can run them."""

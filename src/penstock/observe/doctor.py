@@ -8,10 +8,11 @@ from penstock.domain.clock import MICROSECONDS, Clock
 from penstock.domain.errors import StoreError
 from penstock.domain.failure.interrupted import let_interrupt_out
 from penstock.domain.flow.pauses import Pauses
-from penstock.observe.health import PING_SECONDS_MAX, START_ONE
+from penstock.observe.health import PING_SECONDS_MAX, START_ONE, unheard
 from penstock.observe.stuck import stuck_lanes, takers_among, unpaused_lanes, why_stuck
 from penstock.observe.words import about, counted, counted_jobs, paused_for
 from penstock.store.contract import (
+    AlertRow,
     CheckStore,
     CountWaiting,
     DeadFilter,
@@ -82,6 +83,7 @@ def _content(store: Store, clock: Clock, declared: Iterable[str]) -> Iterator[Fi
     yield from check_waiting(unpaused_lanes(lanes, pauses), workers, now, known)
     stored = store.read_schedules(ReadSchedules()).wait()
     yield from check_schedules(stored.schedules, stored.now, any(worker.live for worker in workers))
+    yield from check_alerts(store.read_alerts().wait().alerts)
     yield check_dead(store.list_dead(ListDead(filter=DeadFilter(), limit=1)).wait().total)
 
 
@@ -232,6 +234,15 @@ def check_schedules(rows: Sequence[ScheduleRow], now: int, live: bool) -> Iterat
 def _listed(words: Sequence[str]) -> str:
     more = len(words) - NAMED_MAX
     return ", ".join(words[:NAMED_MAX]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def check_alerts(alerts: Sequence[AlertRow]) -> Iterator[Finding]:
+    """Whether people hear of what is wrong."""
+    for name, (number, why) in unheard(alerts).items():
+        said = f"{name} does not hear of {counted(number, 'alert')}: {why}"
+        yield Finding("alerts", "warning", said, "try it with: penstock alerts test")
+    firing = [f"{row.rule} ({row.scope})" for row in alerts if row.state == "firing"]
+    yield Finding("alerts", "ok", f"firing: {_listed(firing)}; penstock alerts list" if firing else "none fires")
 
 
 def check_dead(dead: int) -> Finding:

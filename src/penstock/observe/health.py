@@ -17,7 +17,7 @@ from penstock.domain.duration import format_duration
 from penstock.domain.flow.pauses import Pause, Pauses
 from penstock.observe.stuck import takers_among, unpaused_lanes
 from penstock.observe.words import about, counted, counted_jobs, paused_for
-from penstock.store.contract import Waiting, WorkerInfo
+from penstock.store.contract import AlertPage, AlertRow, Waiting, WorkerInfo
 
 Status = Literal["healthy", "degraded", "unhealthy", "unknown"]
 
@@ -52,6 +52,7 @@ class Facts:
     pauses: Pauses = NOTHING_PAUSED
     dead: int | None = None
     queues: int | None = None
+    alerts: AlertPage | None = None
     error: str | None = None
     late: float | None = None
 
@@ -119,7 +120,7 @@ class Health(msgspec.Struct, frozen=True):
 
 
 def judge(facts: Facts, limits: Limits) -> Health:
-    """The worst of store, workers, queues and dead letters."""
+    """The worst of store, workers, queues and dead letters; and of alerts, if some do not arrive."""
     workers, lanes, dead = facts.workers, facts.lanes, facts.dead
     checks = [
         judge_store(facts),
@@ -127,6 +128,8 @@ def judge(facts: Facts, limits: Limits) -> Health:
         _unread("queues", facts) if lanes is None else judge_queues(lanes, facts.now_us, facts.pauses),
         _unread("dead letters", facts) if dead is None else judge_dead(dead, limits.dead_letter_threshold),
     ]
+    if facts.alerts is not None:
+        checks += judge_alerts(facts.alerts)
     return Health(worst(check.status for check in checks), checks, _details(facts))
 
 
@@ -191,6 +194,27 @@ def judge_dead(dead: int, threshold: int) -> Check:
     said = f"{counted(dead, 'dead letter')}{more}, the limit is {threshold:,}"
     fix = "look at them with: penstock dead list; then retry or purge them"
     return Check("dead letters", "degraded" if dead < threshold else "unhealthy", said, fix)
+
+
+def judge_alerts(page: AlertPage) -> list[Check]:
+    """Nothing, unless somebody cannot be told."""
+    found = unheard(page.alerts)
+    said = "; ".join(
+        f"{name} does not hear of {counted(number, 'alert')}: {why}" for name, (number, why) in found.items()
+    )
+    fix = "try it with: penstock alerts test; see what it missed with: penstock alerts list --all"
+    return [Check("alerts", "degraded", said, fix)] if found else []
+
+
+def unheard(alerts: Iterable[AlertRow]) -> dict[str, tuple[int, str]]:
+    """By sink how many alerts do not arrive there, and why."""
+    found: dict[str, tuple[int, str]] = {}
+    for row in alerts:
+        for name, told in row.told.items():
+            if told.error is not None and (row.state == "firing" or not told.given_up):
+                number, _ = found.get(name, (0, ""))
+                found[name] = number + 1, told.error
+    return found
 
 
 def _unread(name: str, facts: Facts) -> Check:

@@ -53,6 +53,7 @@ def read_facts(store: Store, clock: Clock, facts: Facts) -> None:
     facts.lanes = store.count_waiting(CountWaiting(COUNTED_MAX)).wait()
     facts.queues = store.count_queues().wait()
     facts.dead = store.count_dead(CountDead(DEAD_COUNTED_MAX)).wait()
+    facts.alerts = store.read_alerts().wait()
     facts.durability = facts.durability or store.info.durability
 
 

@@ -35,6 +35,7 @@ TAKEN = (
     "worker_id", "health", "health_limits", "metrics", "metrics_prefix", "heartbeat_interval", "recovery_interval",
     "start_timeout", "start_check_interval", "probe_interval", "prune_interval", "schedule_interval",
     "sample_interval", "fold_interval", "leader_lease", "ageing", "failing_queues", "retention", "schedules",
+    "alerts",
 )  # fmt: skip
 """The settings of a worker that mean something here."""
 

@@ -11,8 +11,9 @@ from contextlib import closing, contextmanager
 from importlib.metadata import version
 from typing import Any
 
+from penstock.coordinator.alerting.unled import Unled
 from penstock.coordinator.coordinator import Coordinator
-from penstock.coordinator.duties import DUTIES
+from penstock.coordinator.duties import DUTIES, link_alerts
 from penstock.coordinator.leader import Leader
 from penstock.domain.clock import Clock
 from penstock.domain.errors import PenstockError, StoreError
@@ -125,7 +126,8 @@ class Member:
         leader = Leader(self._store, lambda: self._session, self._settings.worker_id, settings.lease, self.kind)
         leader.telling = self._trouble.part(passing=True)
         duties = [duty(self._store, settings) for duty in DUTIES]
-        coordinator = Coordinator(leader, duties, self._heartbeat.trusted, self._trouble)
+        unled = Unled(self._store, settings.alerts, link_alerts(duties).alerting)
+        coordinator = Coordinator(leader, duties, self._heartbeat.trusted, self._trouble, unled)
         self._leads = lambda: coordinator.leads
         return coordinator
 

@@ -18,6 +18,7 @@ from penstock.domain.flow.gates import Limit
 from penstock.domain.flow.slots import SLOTS_MAX
 from penstock.domain.options import DEFAULT_CAPABILITY, Resources, check_name
 from penstock.domain.texts import brief
+from penstock.observe.alerts.settings import AlertSettings
 from penstock.observe.health import Limits
 from penstock.observe.metrics.catalogue import PREFIX
 from penstock.store.contract import STALE_HEARTBEATS, History
@@ -85,6 +86,8 @@ class WorkerSettings:
     leader_lease: float = _duties.lease
     ageing: float | None = None
     """A job that was due for n times this long has at least the priority n; None never raises one."""
+    alerts: AlertSettings = field(default_factory=AlertSettings)
+    """What is wrong by which rule, and who is told."""
     failing_queues: tuple[str, ...] = ()
     """Queues whose jobs fail while no live worker can run them."""
     limits: tuple[Limit, ...] | None = None
@@ -174,6 +177,12 @@ def _resources(value: object, name: str) -> Resources:
     raise ConfigError(f"{name}={brief(value)} is not possible: write Resources(cpu=4, memory='8Gi')")
 
 
+def _alerts(value: object, name: str) -> AlertSettings:
+    if isinstance(value, AlertSettings):
+        return value
+    raise ConfigError(f"{name}={brief(value)} is not possible: write [alerts] in penstock.toml")
+
+
 def check_version(value: object, name: str) -> str:
     """A version as programs write them: a number, a tag, a hash."""
     if not isinstance(value, str) or not value.strip() or len(value) > VERSION_CHARS_MAX or not value.isprintable():
@@ -210,6 +219,7 @@ CHECKS: dict[str, Check] = {
     "leader_lease": _positive,
     "failing_queues": _names,
     "ageing": _positive,
+    "alerts": _alerts,
     "tenant_weights": read_weights,
     "shutdown_timeout": parse_duration,
     "health": check_health,

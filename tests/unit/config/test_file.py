@@ -76,7 +76,9 @@ def test_what_is_in_the_wrong_table_is_shown_the_right_one(toml: Toml, text: str
             4,
             "cron='never'",
         ),
-        ("[alerts]\nx = 1\n", 1, "alerts is not used by this version"),
+        ("[alerts]\nx = 1\n", 2, "alerts.x is not a key of penstock"),
+        ("[alerts.rules]\nstale_jobs = false\nstale = false\n", 3, "did you mean stale_jobs?"),
+        ("[alerts.rules.stale_jobs]\nthreshold = 'x'\n", 1, "alerts.rules.stale_jobs.threshold='x' is not a duration"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named_with_its_line(toml: Toml, text: str, line: int, words: str) -> None:

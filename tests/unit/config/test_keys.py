@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.config.keys import BY_NAME, BY_VARIABLE, GROUPS, KEYS, Key, is_unused, variable
+from penstock.config.keys import BY_NAME, BY_VARIABLE, GROUPS, KEYS, Key, variable
 from penstock.config.load import load
 
 
 def test_names_and_variables_are_unique() -> None:
     assert len(BY_NAME) == len(BY_VARIABLE) == len(KEYS)
     assert not GROUPS & set(BY_NAME)
-    assert not any(is_unused(name) for name in BY_NAME)
 
 
 def test_a_variable_is_the_key_in_capitals() -> None:

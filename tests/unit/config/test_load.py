@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.config.keys import KEYS, UNUSED, variable
+from penstock.config.keys import KEYS
 from penstock.config.load import load
 from penstock.coordinator.settings import Retention
 from penstock.domain.clock import MICROSECONDS
@@ -302,17 +302,6 @@ def test_an_unknown_variable_names_the_nearest(name: str, near: str, monkeypatch
 def test_an_unknown_variable_without_a_near_one_lists_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_XYZZY", "1")
     with pytest.raises(ConfigError, match=r"PENSTOCK_XYZZY is not a key .* the keys are: PENSTOCK_STORE, "):
-        load()
-
-
-@pytest.mark.parametrize("name", [*UNUSED, "alerts.final_failure", "critical_types.mail"])
-def test_a_key_that_nothing_enforces_is_refused(name: str, toml: Toml, monkeypatch: pytest.MonkeyPatch) -> None:
-    toml(f"{name} = 1\n")
-    with pytest.raises(ConfigError, match="is not used by this version of penstock, so it is refused"):
-        load()
-    toml("")
-    monkeypatch.setenv(variable(name), "1")
-    with pytest.raises(ConfigError, match=rf"{variable(name)} is not used by this version"):
         load()
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from penstock.coordinator.duties.ageing import Ageing
+from penstock.coordinator.duties.alerts import Alerts
 from penstock.coordinator.duties.expiry import Expiry
 from penstock.coordinator.duties.folding import Folding
 from penstock.coordinator.duties.gates import GateTending
@@ -23,5 +24,15 @@ from penstock.store.contract import Store
 
 DUTIES: tuple[Callable[[Store, CoordinatorSettings], Duty], ...] = (
     Recovery, Ownerless, StartTimeout, Expiry, GateTending, Ageing, Routing, WorkflowSteps, Probes, Pruning, Firing,
-    Sampling, Folding,
+    Sampling, Folding, Alerts,
 )  # fmt: skip
+
+
+def link_alerts(duties: Iterable[Duty]) -> Alerts:
+    """The one that tells what is wrong; whoever fires schedules tells it which were missed."""
+    found = list(duties)
+    [alerts] = [duty for duty in found if isinstance(duty, Alerts)]
+    for duty in found:
+        if isinstance(duty, Firing):
+            duty.on_missed = alerts.missed
+    return alerts

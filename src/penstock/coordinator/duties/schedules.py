@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -75,6 +75,8 @@ class Firing:
     def __init__(self, store: Store, settings: CoordinatorSettings) -> None:
         self._store = store
         self.interval = settings.schedule_interval
+        self.on_missed: Callable[[Mapping[str, int]], None] = lambda missed: None
+        """Told which were missed, and how often."""
         self._aside: dict[tuple[str, int], float] = {}
         """Those that could not be fired, by name and revision, and until when they are left alone.
 
@@ -97,6 +99,7 @@ class Firing:
                 await self._fire(found.schedules, found.now, term, missed)
         finally:
             _tell_missed(missed)
+            self.on_missed({name: one.times for name, one in missed.items() if one.times})
         if found.next_at is None:
             return self.interval
         return min(max((found.next_at - found.now) / MICROSECONDS, PAUSE_SECONDS_MIN), self.interval)

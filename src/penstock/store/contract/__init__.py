@@ -25,6 +25,26 @@ from penstock.store.contract.admin import (
     MigrationStatus as MigrationStatus,
     StoreInfo as StoreInfo,
 )
+from penstock.store.contract.alerts import (
+    ALERTS_READ_MAX as ALERTS_READ_MAX,
+    LEASES_LOOKED_AT_MAX as LEASES_LOOKED_AT_MAX,
+    RUNS_TOLD_MAX as RUNS_TOLD_MAX,
+    AlertChange as AlertChange,
+    AlertPage as AlertPage,
+    AlertRow as AlertRow,
+    AlertState as AlertState,
+    AlertStore as AlertStore,
+    ChangeAlerts as ChangeAlerts,
+    DeadSign as DeadSign,
+    HeldSign as HeldSign,
+    ReadSigns as ReadSigns,
+    Room as Room,
+    Severity as Severity,
+    Signs as Signs,
+    Silence as Silence,
+    SilenceAlerts as SilenceAlerts,
+    Told as Told,
+)
 from penstock.store.contract.duties import (
     AgeJobs as AgeJobs,
     Duties as Duties,
@@ -171,7 +191,9 @@ from penstock.store.contract.workflows import (
 )
 
 
-class Store(JobQueue, Workers, Duties, Reads, Operations, Workflows, Schedules, FiguresStore, Admin, Protocol):
+class Store(
+    JobQueue, Workers, Duties, Reads, Operations, Workflows, Schedules, FiguresStore, AlertStore, Admin, Protocol
+):
     """A durable store of jobs: every role."""
 
 

@@ -186,9 +186,7 @@ CREATE TABLE penstock.gate_limit (
 
 -- Who has passed a gate. Only those whose lease still exists count, so none can be held by nobody.
 CREATE TABLE penstock.hold (
-    gate bigint NOT NULL,
-    token bigint NOT NULL,
-    at bigint NOT NULL,
+    gate bigint NOT NULL, token bigint NOT NULL, at bigint NOT NULL,
     PRIMARY KEY (gate, token)
 );
 CREATE INDEX hold_token ON penstock.hold (token);
@@ -196,9 +194,7 @@ ALTER TABLE penstock.hold SET (autovacuum_vacuum_scale_factor = 0.01, autovacuum
 
 -- The starts of a gate with a period, as long as they count.
 CREATE TABLE penstock.permit (
-    gate bigint NOT NULL,
-    at bigint NOT NULL,
-    token bigint NOT NULL,
+    gate bigint NOT NULL, at bigint NOT NULL, token bigint NOT NULL,
     PRIMARY KEY (gate, at, token)
 );
 ALTER TABLE penstock.permit SET (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
@@ -340,9 +336,7 @@ CREATE TABLE penstock.step (
 
 -- Which step comes after which.
 CREATE TABLE penstock.need (
-    workflow uuid NOT NULL,
-    needed integer NOT NULL,
-    step integer NOT NULL,
+    workflow uuid NOT NULL, needed integer NOT NULL, step integer NOT NULL,
     PRIMARY KEY (workflow, needed, step)
 );
 
@@ -399,12 +393,8 @@ CREATE INDEX figure_route ON penstock.figure (span, type, queue, capability, at)
 
 -- The same of tenants: those with the most work in each page, and all others as one.
 CREATE TABLE penstock.tenant_figure (
-    span bigint NOT NULL,
-    at bigint NOT NULL,
-    org text NOT NULL,
-    completed bigint NOT NULL DEFAULT 0,
-    failed bigint NOT NULL DEFAULT 0,
-    ran double precision NOT NULL DEFAULT 0,
+    span bigint NOT NULL, at bigint NOT NULL, org text NOT NULL,
+    completed bigint NOT NULL DEFAULT 0, failed bigint NOT NULL DEFAULT 0, ran double precision NOT NULL DEFAULT 0,
     PRIMARY KEY (span, at, org)
 );
 
@@ -425,10 +415,7 @@ CREATE TABLE penstock.sample (
     id bigint PRIMARY KEY CHECK (id = 1),
     at bigint NOT NULL,
     took bigint NOT NULL,                  -- How long it took to count.
-    completed bigint,                   -- NULL: not counted yet.
-    cancelled bigint,
-    dead bigint,
-    expired bigint
+    completed bigint, cancelled bigint, dead bigint, expired bigint -- NULL: not counted yet.
 );
 
 -- How many workers it takes, as of that moment; NULL where nothing is known. `hours` is what one would take for all.
@@ -470,6 +457,36 @@ SELECT
     ceil(reckoned.hours / 8)::bigint AS workers_for_8_hours,
     reckoned.sampled_at
 FROM reckoned;
+
+
+-- Alerts
+
+-- What is wrong, or was, and who was told of it.
+CREATE TABLE penstock.alert (
+    rule text NOT NULL, scope text NOT NULL, -- What is wrong, and with what.
+    state text NOT NULL,                -- pending, firing or resolved.
+    severity text NOT NULL,             -- info, warning, high or critical.
+    key text NOT NULL,                  -- Of this occurrence, for those who are told of it.
+    since bigint NOT NULL,              -- When it was seen first.
+    fired_at bigint,
+    quiet_at bigint,                    -- Since when its cause is gone: it still fires for a while.
+    resolved_at bigint,
+    value double precision, title text NOT NULL, message text NOT NULL,
+    tags text NOT NULL,                 -- {name: value}
+    told text NOT NULL,                 -- {sink: {sent, arrived, …}}
+    sent text NOT NULL,                 -- [moment, …] of the last hour, when people were told.
+    revision bigint NOT NULL,           -- Grows with every change: of two who change it at once, one does.
+    PRIMARY KEY (rule, scope)
+);
+
+-- What people do not want to be told of for a while.
+CREATE TABLE penstock.silence (
+    rule text NOT NULL, scope text NOT NULL, -- '' is every scope.
+    since bigint NOT NULL, until bigint NOT NULL, -- Moments.
+    actor text NOT NULL, reason text,
+    PRIMARY KEY (rule, scope)
+);
+
 
 
 -- What people did: retries, purges, cancellations, pauses, orders to workers.

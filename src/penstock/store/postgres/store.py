@@ -202,6 +202,10 @@ class PostgresStore(AlikeOnEngines):
         """There is no counter of changes that is free to ask."""
         self._database.refuse()
 
+    def read_room(self) -> Call[p.Room | None]:
+        """The server tells nobody how much room its disk has."""
+        return ThreadCall(lambda: None)
+
     # Workflows
 
     def enqueue_workflow(self, params: p.EnqueueWorkflow) -> Call[p.WorkflowEnqueued]:

@@ -15,7 +15,7 @@ from penstock.store.call import Call
 from penstock.store.sql.declared import read_types
 from penstock.store.sql.engine import Engine
 from penstock.store.sql.gating import read_limits
-from penstock.store.sql.operations import duties, figures, flow, jobs, once, reads, schedules, workers
+from penstock.store.sql.operations import alerts, duties, figures, flow, jobs, once, reads, schedules, workers
 from penstock.store.sql.steps import Steps
 from penstock.store.sql.workflows import acting, reading
 
@@ -181,6 +181,20 @@ class AlikeOnEngines:
 
     def read_capacity(self) -> Call[list[p.CapacityRow]]:
         return self._ask(figures.read_capacity)
+
+    # Alerts
+
+    def read_alerts(self) -> Call[p.AlertPage]:
+        return self._ask(alerts.read_alerts)
+
+    def change_alerts(self, params: p.ChangeAlerts) -> Call[list[tuple[str, str]]]:
+        return self._do(lambda engine: alerts.change_alerts(params))
+
+    def silence_alerts(self, params: p.SilenceAlerts) -> Call[p.Silence | None]:
+        return self._do(lambda engine: alerts.silence_alerts(params))
+
+    def read_signs(self, params: p.ReadSigns) -> Call[p.Signs]:
+        return self._ask(lambda: alerts.read_signs(params))
 
     def read_clock(self) -> Call[int]:
         return self._ask(reads.read_clock)

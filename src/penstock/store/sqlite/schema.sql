@@ -19,9 +19,7 @@ CREATE TABLE penstock_meta (
 -- Everything that a claim filters on, as a number: each combination that was ever enqueued. Rows are only added.
 CREATE TABLE penstock_lane (
     lane INTEGER PRIMARY KEY,
-    type TEXT NOT NULL,
-    queue TEXT NOT NULL,
-    capability TEXT NOT NULL,
+    type TEXT NOT NULL, queue TEXT NOT NULL, capability TEXT NOT NULL,
     resources TEXT NOT NULL,            -- What a job needs, as {cpu, memory, gpu}; '' is nothing.
     stamp INTEGER,                      -- Random: tells a lane from another that had its number before a restore.
     UNIQUE (type, queue, capability, resources)
@@ -68,10 +66,7 @@ WHERE gates IS NOT NULL AND gates ->> '$[1][0]' IS NOT NULL;
 
 -- Pending: the next jobs of a lane are the first entries of its range. due_at and priority are those of the job.
 CREATE TABLE penstock_ready (
-    lane INTEGER NOT NULL,
-    priority INTEGER NOT NULL,
-    due_at INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
+    lane INTEGER NOT NULL, priority INTEGER NOT NULL, due_at INTEGER NOT NULL, seq INTEGER NOT NULL,
     avoid INTEGER,                      -- As in the job.
     org TEXT,                           -- As in the job: the tenants of a queue take turns.
     PRIMARY KEY (lane, priority DESC, due_at, seq)
@@ -80,8 +75,7 @@ CREATE INDEX penstock_ready_org ON penstock_ready (lane, priority, org, due_at, 
 
 -- Scheduled: not due yet.
 CREATE TABLE penstock_scheduled (
-    due_at INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
+    due_at INTEGER NOT NULL, seq INTEGER NOT NULL,
     PRIMARY KEY (due_at, seq)
 ) STRICT, WITHOUT ROWID;
 
@@ -113,9 +107,7 @@ CREATE TABLE penstock_outcome (
     seq INTEGER PRIMARY KEY,
     state INTEGER NOT NULL,             -- 1 completed, 2 dead, 3 cancelled, 4 expired.
     attempt INTEGER NOT NULL,
-    session INTEGER,
-    claimed_at INTEGER,
-    started_at INTEGER,
+    session INTEGER, claimed_at INTEGER, started_at INTEGER,
     finished_at INTEGER NOT NULL,
     result TEXT,                        -- What its handler returned, as JSON.
     progress TEXT,
@@ -191,24 +183,19 @@ CREATE INDEX penstock_gate_wake ON penstock_gate (wake_at) WHERE wake_at IS NOT 
 -- What the config says of a key wins over the code.
 CREATE TABLE penstock_gate_limit (
     origin TEXT PRIMARY KEY,
-    most INTEGER NOT NULL,
-    period INTEGER
+    most INTEGER NOT NULL, period INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- Who has passed a gate. Only those whose lease still exists count, so none can be held by nobody.
 CREATE TABLE penstock_hold (
-    gate INTEGER NOT NULL,
-    token INTEGER NOT NULL,
-    at INTEGER NOT NULL,
+    gate INTEGER NOT NULL, token INTEGER NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (gate, token)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX penstock_hold_token ON penstock_hold (token);
 
 -- The starts of a gate with a period, as long as they count.
 CREATE TABLE penstock_permit (
-    gate INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    token INTEGER NOT NULL,
+    gate INTEGER NOT NULL, at INTEGER NOT NULL, token INTEGER NOT NULL,
     PRIMARY KEY (gate, at, token)
 ) STRICT, WITHOUT ROWID;
 
@@ -252,8 +239,7 @@ CREATE INDEX penstock_worker_id ON penstock_worker (id);
 -- Which version of the app each runs, or ran: kept for the attempts that name the session when the worker is removed.
 CREATE TABLE penstock_app_version (
     session INTEGER PRIMARY KEY,
-    version TEXT NOT NULL,
-    started_at INTEGER NOT NULL
+    version TEXT NOT NULL, started_at INTEGER NOT NULL
 ) STRICT;
 
 -- The job types that programs have declared, for enqueues by name and for retries.
@@ -346,9 +332,7 @@ CREATE TABLE penstock_step (
 
 -- Which step comes after which.
 CREATE TABLE penstock_need (
-    workflow TEXT NOT NULL,
-    needed INTEGER NOT NULL,
-    step INTEGER NOT NULL,
+    workflow TEXT NOT NULL, needed INTEGER NOT NULL, step INTEGER NOT NULL,
     PRIMARY KEY (workflow, needed, step)
 ) STRICT, WITHOUT ROWID;
 
@@ -405,12 +389,8 @@ CREATE INDEX penstock_figure_route ON penstock_figure (span, type, queue, capabi
 
 -- The same of tenants: those with the most work in each page, and all others as one.
 CREATE TABLE penstock_tenant_figure (
-    span INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    org TEXT NOT NULL,
-    completed INTEGER NOT NULL DEFAULT 0,
-    failed INTEGER NOT NULL DEFAULT 0,
-    ran REAL NOT NULL DEFAULT 0,
+    span INTEGER NOT NULL, at INTEGER NOT NULL, org TEXT NOT NULL,
+    completed INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0, ran REAL NOT NULL DEFAULT 0,
     PRIMARY KEY (span, at, org)
 ) STRICT, WITHOUT ROWID;
 
@@ -431,10 +411,7 @@ CREATE TABLE penstock_sample (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     at INTEGER NOT NULL,
     took INTEGER NOT NULL,              -- How long it took to count.
-    completed INTEGER,                  -- NULL: not counted yet.
-    cancelled INTEGER,
-    dead INTEGER,
-    expired INTEGER
+    completed INTEGER, cancelled INTEGER, dead INTEGER, expired INTEGER -- NULL: not counted yet.
 ) STRICT;
 
 -- How many workers it takes, as of that moment; NULL where nothing is known. `hours` is what one would take for all.
@@ -479,6 +456,36 @@ SELECT
         + (reckoned.hours / 8 > CAST(reckoned.hours / 8 AS INTEGER)) AS workers_for_8_hours,
     reckoned.sampled_at
 FROM reckoned;
+
+
+-- Alerts
+
+-- What is wrong, or was, and who was told of it.
+CREATE TABLE penstock_alert (
+    rule TEXT NOT NULL, scope TEXT NOT NULL, -- What is wrong, and with what.
+    state TEXT NOT NULL,                -- pending, firing or resolved.
+    severity TEXT NOT NULL,             -- info, warning, high or critical.
+    key TEXT NOT NULL,                  -- Of this occurrence, for those who are told of it.
+    since INTEGER NOT NULL,             -- When it was seen first.
+    fired_at INTEGER,
+    quiet_at INTEGER,                   -- Since when its cause is gone: it still fires for a while.
+    resolved_at INTEGER,
+    value REAL, title TEXT NOT NULL, message TEXT NOT NULL,
+    tags TEXT NOT NULL,                 -- {name: value}
+    told TEXT NOT NULL,                 -- {sink: {sent, arrived, …}}
+    sent TEXT NOT NULL,                 -- [moment, …] of the last hour, when people were told.
+    revision INTEGER NOT NULL,          -- Grows with every change: of two who change it at once, one does.
+    PRIMARY KEY (rule, scope)
+) STRICT, WITHOUT ROWID;
+
+-- What people do not want to be told of for a while.
+CREATE TABLE penstock_silence (
+    rule TEXT NOT NULL, scope TEXT NOT NULL, -- '' is every scope.
+    since INTEGER NOT NULL, until INTEGER NOT NULL, -- Moments.
+    actor TEXT NOT NULL, reason TEXT,
+    PRIMARY KEY (rule, scope)
+) STRICT, WITHOUT ROWID;
+
 
 
 -- What people did: retries, purges, cancellations, pauses, orders to workers.

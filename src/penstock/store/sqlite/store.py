@@ -28,7 +28,7 @@ from penstock.store.sqlite import check
 from penstock.store.sqlite.connection import opening as connection
 from penstock.store.sqlite.connection.doorbell import DoorbellListener
 from penstock.store.sqlite.connection.file import OpenFile
-from penstock.store.sqlite.connection.place import is_there
+from penstock.store.sqlite.connection.place import is_there, room_of
 from penstock.store.sqlite.connection.statements import migrations
 from penstock.store.sqlite.connection.still import read_still
 from penstock.store.sqlite.connection.transaction import TransactionBlock, accept, atransaction
@@ -197,6 +197,9 @@ class SqliteStore(AlikeOnEngines):
 
     def version(self) -> int:
         return self._file().version()
+
+    def read_room(self) -> Call[p.Room | None]:
+        return ThreadCall(lambda: room_of(self.path))
 
     # Workflows
 

@@ -40,6 +40,8 @@ RIGHTS = {
         "tenant_figure",
         "gauge",
         "sample",
+        "alert",
+        "silence",
     ),
     "INSERT": ("audit",),
 }

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from penstock.domain.errors import StoreReadOnly
-from penstock.store.contract import Finding, Level
+from penstock.store.contract import Finding, Level, Room
 from penstock.store.disk import IN_MEMORY, Mount, mount_of
 from penstock.store.sqlite.connection.rights import lock_mode
 
@@ -125,6 +125,14 @@ def _free_space(folder: str) -> Finding:
         "disk space", level, f"only {said} on {folder}; enqueues and outcomes fail when it is full",
         "free space on this disk, or let retention keep less",
     )  # fmt: skip
+
+
+def room_of(path: str) -> Room | None:
+    """Of a store in this file; None if the disk does not say."""
+    try:
+        return Room(shutil.disk_usage(os.path.dirname(path)).free, os.stat(path).st_size)
+    except OSError:
+        return None
 
 
 # Rights

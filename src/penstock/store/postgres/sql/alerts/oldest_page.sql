@@ -1,0 +1,1 @@
+SELECT at FROM penstock.page WHERE NOT folded ORDER BY entry LIMIT 1

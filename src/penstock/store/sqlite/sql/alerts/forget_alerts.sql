@@ -1,0 +1,1 @@
+DELETE FROM penstock_alert WHERE resolved_at < :now - :age

@@ -1,0 +1,1 @@
+DELETE FROM penstock_silence WHERE until < :now - :age
