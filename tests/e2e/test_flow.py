@@ -65,6 +65,8 @@ def test_running_workers_take_nothing_of_a_paused_queue_and_go_on_when_it_is_res
     app.resume_queue("mail")
     for job in held:
         job.result(timeout=30)
+    for worker in workers:
+        worker.stop()  # What it has printed is read by then.
     assert sum(len(worker.printed("ran")) for worker in workers) == 11
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "dead": ("penstock.cli.dead", "dead", "Dead letters: jobs that will not be tried again by themselves."),
     "counts": ("penstock.cli.counts", "counts", "Count the jobs by state, type, queue, capability or tenant."),
     "capacity": ("penstock.cli.capacity", "capacity", "Say how many workers it takes to do what is pending."),
+    "top": ("penstock.cli.top", "top", "Show what goes on right now, by type, queue, tenant or worker."),
     "queues": ("penstock.cli.queues", "queues", "List the queues, pause, resume and drain them."),
     "workers": ("penstock.cli.workers", "workers", "List the workers, drain and resize them."),
     "schedules": ("penstock.cli.schedules", "schedules", "List schedules, add, pause, change, remove and run them."),

@@ -7,7 +7,8 @@ import asyncio
 from penstock.coordinator.settings import CoordinatorSettings
 from penstock.store.contract import FoldFigures, Store
 
-PAGES = 500
+PAGES = 20
+"""At once: on SQLite nobody writes meanwhile."""
 PAUSE_SECONDS = 0.05
 
 

@@ -35,7 +35,7 @@ class FoldFigures(msgspec.Struct, frozen=True):
     """Add up to `limit` pages to the rows, and remove rows that are too old."""
 
     term: int | None = None
-    limit: int = 500
+    limit: int = 50
 
 
 class ReadFigures(msgspec.Struct, frozen=True, kw_only=True):

@@ -78,11 +78,10 @@ def booked_enqueue(steps: Steps[list[p.Enqueued]]) -> Steps[list[p.Enqueued]]:
 def fold_figures(fold: p.FoldFigures) -> Steps[int]:
     yield from check_term(fold.term)
     pages = yield from run("new_pages", limit=fold.limit)
-    by_moment: dict[int, Tally] = {}
-    for _, at, packed in pages:
-        by_moment.setdefault(at, Tally()).add(_read(packed))
+    found = _by_span(((at, _read(packed)) for _, at, packed in pages), SPANS[0])
+    sums = {SPANS[0]: found} | {span: (found := _by_span(found.items(), span)) for span in SPANS[1:]}
     for span in SPANS:
-        yield from _fold_into(span, _by_span(by_moment, span))
+        yield from _fold_into(span, sums[span])
     if pages:
         yield from run("mark_folded", entries=[entry for entry, _, _ in pages])
     if len(pages) < fold.limit:
@@ -102,9 +101,10 @@ def _read(packed: str) -> Tally:
         return Tally()
 
 
-def _by_span(by_moment: Mapping[int, Tally], span: int) -> dict[int, Tally]:
+def _by_span(by_moment: Iterable[tuple[int, Tally]], span: int) -> dict[int, Tally]:
+    """Each is added up of the span before, which is a part of it: not of all pages again."""
     found: dict[int, Tally] = {}
-    for at, tally in by_moment.items():
+    for at, tally in by_moment:
         found.setdefault(at - at % (span * MICROSECONDS), Tally()).add(tally)
     return found
 
