@@ -11,6 +11,7 @@ import pytest
 
 from penstock import App, Concurrency, Context, RateLimit, Tenant, Unique
 from penstock.cli import commands
+from penstock.store import contract as p
 from tests.cli.conftest import Call, Shell
 from tests.store.test_mask import BROKEN, CANARY
 
@@ -43,6 +44,11 @@ def ids(tmp_path: Path) -> Iterator[dict[str, str]]:
     started = flow.enqueue()
     app.schedules.add("nightly", job=echo.using(tenant=tenant).bind(HOSTILE), cron="0 3 * * *")
     asyncio.run(app.run_worker(burst=True))
+    alert = p.AlertRow(
+        rule="stale_jobs", scope=HOSTILE, state="firing", severity="high", key=HOSTILE, since=1, title=HOSTILE,
+        message=HOSTILE, tags={HOSTILE: HOSTILE}, told={HOSTILE: p.Told(sent="firing", error=HOSTILE)},
+    )  # fmt: skip
+    app.store.change_alerts(p.ChangeAlerts([p.AlertChange(alert, None)])).wait()
     app.pause_queue("default", reason=HOSTILE)
     app.pause_type("boom", reason=HOSTILE)
     yield {"DEAD": dead.id, "UNIQUE": unique.id, "LATER": later.id, "FLOW": started.id}
@@ -55,6 +61,8 @@ COMMANDS = [
     "jobs watch UNIQUE", "jobs cancel DEAD", "jobs cancel LATER --yes", "jobs tree DEAD",
     "counts", "counts --by tenant", "counts --by type", "counts --by queue", "counts --tenant HOSTILE",
     "counts --by capability", "capacity", "capacity HOSTILE",
+    "alerts list", "alerts list --all", "alerts test --sink HOSTILE", "alerts silence HOSTILE",
+    "alerts silence stale_jobs --scope HOSTILE --reason HOSTILE", "alerts unsilence stale_jobs --scope HOSTILE",
     "metrics", "metrics rules", "metrics dashboard HOSTILE",
     "top", "top --by queue", "top --by tenant", "top --by worker", "top --sort HOSTILE",
     "dead list", "dead show DEAD", "dead list --error HOSTILE", "dead retry DEAD", "dead retry --tenant HOSTILE",

@@ -145,6 +145,15 @@ def test_skip_drops_what_is_later_than_the_grace(shop: Shop, caplog: pytest.LogC
     assert shop.after(3600 - 61) == [3600 * timedelta(seconds=1) - timedelta(seconds=61)]
 
 
+def test_what_was_missed_is_handed_to_whoever_tells_it(shop: Shop) -> None:
+    handed: list[dict[str, int]] = []
+    shop.duty.on_missed = lambda missed: handed.append(dict(missed))
+    shop.add(every="1h", misfire="skip", grace="1m")
+    shop.after(3600)
+    shop.after(3 * 3600 + 61)
+    assert handed == [{}, {"nightly": 3}]
+
+
 def test_all_makes_up_for_each_in_pages(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     shop.add(misfire="all")
     assert shop.after(250 * 60) == [number * MINUTE for number in range(1, 251)]

@@ -14,7 +14,9 @@ from penstock.store.postgres.connection.statements import migrations
 
 def test_every_table_of_the_schema_has_its_rights() -> None:
     text = "\n".join(sql for _, _, sql in migrations("penstock"))
-    made = set(re.findall(r"CREATE TABLE penstock\.(\w+)", text)) - set(re.findall(r"DROP TABLE penstock\.(\w+)", text))
+    made = set(re.findall(r"CREATE (?:TABLE|VIEW) penstock\.(\w+)", text)) - set(
+        re.findall(r"DROP TABLE penstock\.(\w+)", text)
+    )
     granted = [table for tables in RIGHTS.values() for table in tables]
     assert sorted(granted) == sorted(made)
 

@@ -59,7 +59,8 @@ def _document(row: AlertRow) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(row)
     moments = ("since", "fired_at", "quiet_at", "resolved_at")
     kept = {name: value for name, value in found.items() if name not in ("sent", "revision")}
-    return kept | {name: None if found[name] is None else from_us(found[name]) for name in moments}
+    told = {sink: {name: value for name, value in one.items() if name != "at"} for sink, one in found["told"].items()}
+    return kept | {"told": told} | {name: found[name] and from_us(found[name]) for name in moments}
 
 
 def silence_document(silence: Silence) -> dict[str, Any]:

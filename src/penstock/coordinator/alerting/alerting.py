@@ -43,8 +43,8 @@ class Alerting:
         told, held = self._untold(rows.values(), page)
         if term is not None:  # Who only sees that nobody leads does not see all.
             changed |= self._hold_back(before, held, page.now)
-        more, _ = self._untold([row for key, row in (before | changed).items() if key[0] == HELD_BACK], page)
-        await self._tell(before, changed, [*told, *more], page.now, term)
+            told += self._untold([row for key, row in (before | changed).items() if key[0] == HELD_BACK], page)[0]
+        await self._tell(before, changed, told, page.now, term)
 
     def _advance(self, rule: str, rows: Iterable[AlertRow], found: Sequence[Breach], now: int) -> dict[Key, AlertRow]:
         return advance(rule, rows, found, self._settings.rule(rule).hold, now)
