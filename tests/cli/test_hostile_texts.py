@@ -63,7 +63,7 @@ COMMANDS = [
     "counts --by capability", "capacity", "capacity HOSTILE",
     "alerts list", "alerts list --all", "alerts test --sink HOSTILE", "alerts silence HOSTILE",
     "alerts silence stale_jobs --scope HOSTILE --reason HOSTILE", "alerts unsilence stale_jobs --scope HOSTILE",
-    "metrics", "metrics rules", "metrics dashboard HOSTILE",
+    "metrics", "metrics rules", "metrics dashboard HOSTILE", "alerts", "alerts list --all", "alerts silence HOSTILE",
     "top", "top --by queue", "top --by tenant", "top --by worker", "top --sort HOSTILE",
     "dead list", "dead show DEAD", "dead list --error HOSTILE", "dead retry DEAD", "dead retry --tenant HOSTILE",
     "dead retry DEAD --yes", "dead purge --tenant HOSTILE --dry-run", "dead purge --type HOSTILE --yes",
