@@ -124,7 +124,7 @@ def _left_out(self: SqliteTransaction, operation: Callable[[Tx], Any]) -> p.Fini
     return p.Finished()
 
 
-async def _given_up(self: Finisher, sent: p.FinishJobs, *_: object) -> p.Finished:
+async def _given_up(self: Finisher, sent: p.FinishJobs, *_: object, **__: object) -> p.Finished:
     """Outcomes are handed in once: what an outage does to them is not seen to."""
     try:
         return await self._store.finish_jobs(sent)
@@ -197,7 +197,7 @@ _real_hold = gates._hold
 SAFEGUARDS: dict[str, Safeguard] = {
     one.name: one
     for one in (
-        Safeguard("the fence at finish", _finish_by_job, 8),
+        Safeguard("the fence at finish", _finish_by_job, 40),
         Safeguard("one job per id", _replaced((enqueue, "enqueue_jobs"), by=_every_enqueue_stored), 4),
         Safeguard("one job per unique key", _replaced((enqueue, "_taken"), by=lambda *_: None), 0),
         Safeguard(
@@ -222,12 +222,14 @@ SAFEGUARDS: dict[str, Safeguard] = {
             ),
             3,
         ),
-        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 11),
+        Safeguard("the fence at follow-ups", _replaced((finish, "finish_jobs"), by=_follow_ups_of_anybody), 40),
         Safeguard("completion in the job's transaction", _replaced((SqliteTransaction, "join"), by=_left_out), 0),
-        Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 4),
-        Safeguard("an uncertain outcome is asked for", _replaced((finisher, "what_is_true"), by=_taken_for_stored), 48),
+        Safeguard("outcomes kept in an outage", _replaced((Finisher, "_store_batch"), by=_given_up), 8),
+        Safeguard(
+            "an uncertain outcome is asked for", _replaced((finisher, "what_is_true"), by=_taken_for_stored), 145
+        ),
         Safeguard("an end is told as it is stored", _replaced((EndedBatch, "event_of"), by=_as_sent), 1),
-        Safeguard("a page counts once", _replaced((workers, "book_page"), by=_always_new), 0),
+        Safeguard("a page counts once", _replaced((workers, "book_page"), by=_always_new), 7),
         Safeguard("start timeout", _nothing_done(duties, "give_back_jobs", p.GivenBack([], [])), 3),
         Safeguard("one leader", _replaced((duties, "lead_store"), by=_lead_for_all), 0),
         Safeguard(
@@ -238,7 +240,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
                 (schedules, "check_term"),
                 by=at_once(lambda *_: None),
             ),
-            3,
+            8,
         ),
         Safeguard(
             "the revision of a schedule",
@@ -256,14 +258,14 @@ SAFEGUARDS: dict[str, Safeguard] = {
         Safeguard("a job is raised with its row", _without_words(":raised", "raise_job", instead="priority"), 4),
         Safeguard("an effect is begun once", _replaced((once, "begin_once"), by=at_once(lambda *_: p.Once("run"))), 0),
         Safeguard("resources are counted", _replaced((Budget, "free"), by=lambda _: None), 2),
-        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 44),
+        Safeguard("a type is limited in a worker", _replaced((Budget, "caps"), by=lambda *_: ()), 32),
         Safeguard(
             "the leader settles workflows",
             _nothing_done(duties, "settle_workflows", p.Changed(0)),
             3,
         ),
         Safeguard("a step waits for every job before it", _without_words("open - :ended", "count_down"), 3),
-        Safeguard("a step waits for every step before it", _without_words("pending - 1", "unblock_steps"), 18),
+        Safeguard("a step waits for every step before it", _without_words("pending - 1", "unblock_steps"), 50),
         Safeguard("a workflow stops", _without_words(":stop", "stop_workflow"), 3),
     )
 }
