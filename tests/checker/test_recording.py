@@ -46,7 +46,9 @@ PASSED_ON = {
     "listen", "read_job", "list_jobs", "count_jobs", "count_queues", "count_waiting", "read_history", "version",
     "list_pauses", "count_open", "drain_worker", "resize_worker", "list_dead", "address", "info", "read_clock",
     "read_schedules", "due_schedules", "check_store", "migration_status", "migration_script", "migrate", "close",
-    "read_workflow", "list_workflows", "read_results",
+    "read_workflow", "list_workflows", "read_results", "count_dead", "fold_figures", "read_figures", "count_gauges",
+    "count_ended", "store_sample", "read_sample", "read_capacity", "read_alerts", "change_alerts", "silence_alerts",
+    "read_signs", "read_room",
 }  # fmt: skip
 """What changes nothing that a rule looks at, or is recorded in another way."""
 

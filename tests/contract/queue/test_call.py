@@ -37,7 +37,7 @@ def again(world: World, workflow: str) -> p.RetryWorkflow:
     return p.RetryWorkflow(id=workflow, new_ids=[world.new_id(), world.new_id()])
 
 
-METHODS: dict[str, tuple[type, Callable[[SqlStore, World, int], Call[Any]]]] = {
+METHODS: dict[str, tuple[type | tuple[type, ...], Callable[[SqlStore, World, int], Call[Any]]]] = {
     "enqueue_jobs": (list, lambda s, w, _: s.enqueue_jobs(p.EnqueueJobs([w.new_job()]))),
     "claim_jobs": (p.Claimed, lambda s, w, session: s.claim_jobs(p.ClaimJobs(session, 5))),
     "start_jobs": (list, lambda s, w, _: s.start_jobs(p.StartJobs([]))),
@@ -76,6 +76,19 @@ METHODS: dict[str, tuple[type, Callable[[SqlStore, World, int], Call[Any]]]] = {
     "read_job": (Job, lambda s, w, _: s.read_job(w.list_ids()[0])),
     "list_jobs": (list, lambda s, w, _: s.list_jobs(p.ListJobs())),
     "count_jobs": (list, lambda s, w, _: s.count_jobs()),
+    "count_dead": (int, lambda s, w, _: s.count_dead(p.CountDead())),
+    "fold_figures": (int, lambda s, w, _: s.fold_figures(p.FoldFigures())),
+    "read_figures": (p.FigurePage, lambda s, w, _: s.read_figures(p.ReadFigures(span=60, since=0))),
+    "count_gauges": (p.CountedGauges, lambda s, w, _: s.count_gauges()),
+    "count_ended": (p.Ended, lambda s, w, _: s.count_ended()),
+    "store_sample": (type(None), lambda s, w, _: s.store_sample(p.StoreSample(1, 0.1, ()))),
+    "read_sample": ((p.Sample, type(None)), lambda s, w, _: s.read_sample()),
+    "read_capacity": (list, lambda s, w, _: s.read_capacity()),
+    "read_alerts": (p.AlertPage, lambda s, w, _: s.read_alerts()),
+    "change_alerts": (list, lambda s, w, _: s.change_alerts(p.ChangeAlerts(()))),
+    "silence_alerts": (p.Silence, lambda s, w, _: s.silence_alerts(p.SilenceAlerts(rule="r", seconds=1.0))),
+    "read_signs": (p.Signs, lambda s, w, _: s.read_signs(p.ReadSigns(dead_since=0, unstarted_seconds=1.0))),
+    "read_room": ((p.Room, type(None)), lambda s, w, _: s.read_room()),
     "count_queues": (int, lambda s, w, _: s.count_queues()),
     "count_waiting": (list, lambda s, w, _: s.count_waiting(p.CountWaiting())),
     "read_history": (list, lambda s, w, _: s.read_history(w.list_ids()[0])),
@@ -115,6 +128,14 @@ READS = {
     "read_job",
     "list_jobs",
     "count_jobs",
+    "count_dead",
+    "read_figures",
+    "count_gauges",
+    "count_ended",
+    "read_sample",
+    "read_capacity",
+    "read_alerts",
+    "read_signs",
     "count_queues",
     "count_waiting",
     "read_history",

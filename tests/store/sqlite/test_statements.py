@@ -60,6 +60,7 @@ def test_every_statement_fits_the_schema(store: SqliteStore, name: str) -> None:
         .replace("{column}", "")
         .replace("{token}", "")
         .replace("{overdue}", "SELECT 1")
+        .replace("{ended}", "SELECT 1, 1, 1")
     )
     bindings = dict.fromkeys(re.findall(r":(\w+)", text))
     with store.transaction() as tx:

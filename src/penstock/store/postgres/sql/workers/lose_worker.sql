@@ -1,2 +1,2 @@
 UPDATE penstock.worker SET status = 'lost' WHERE session = %(session)s::bigint AND status IN ('active', 'draining')
-RETURNING penstock.moment(%(now)s::bigint) - heartbeat_at
+RETURNING penstock.moment(%(now)s::bigint) - greatest(heartbeat_at, 0)
