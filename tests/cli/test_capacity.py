@@ -20,9 +20,12 @@ def counted(app: App) -> App:
         app.enqueue("send_email", {}, queue="mail")
     app.enqueue("film", {}, capability="media")
     known: dict[str, object] = {"host": "h", "pid": 1, "version": "1", "slots": 1, "stale_after": 30.0}
-    session = app.store.register_worker(p.RegisterWorker(worker_id="w", **known)).wait().session  # type: ignore[arg-type]
+    sessions = [
+        app.store.register_worker(p.RegisterWorker(worker_id=f"w{n}", **known)).wait().session  # type: ignore[arg-type]
+        for n in range(4)
+    ]
     page = p.Page("b", 1, Tally({MAIL: Figures({Count.COMPLETED: 10, Count.FAILED: 2}, 720.0, {100: 10})}))
-    app.store.heartbeat_worker(p.HeartbeatWorker(session, page=page)).wait()
+    app.store.heartbeat_worker(p.HeartbeatWorker(sessions[0], page=page)).wait()
     app.store.fold_figures(p.FoldFigures()).wait()
     found = app.store.count_gauges().wait()
     gauges = [msgspec.structs.replace(one, workers=4, slots=1.0) if one.route == MAIL else one for one in found.gauges]
@@ -37,7 +40,7 @@ def test_a_table_for_people(call: Call, counted: App) -> None:
     assert lines[0][:4] == ["type", "queue", "capability", "pending"]
     assert lines[1] == ["film", "default", "media", "1", "0", "0", "0", "0", "-", "0", "-", "-", "-", "-", "-"]
     assert lines[2] == [
-        "send_email", "mail", "general", "500", "0", "0", "10", "2", "72", "s", "4", "50", "2.5", "h", "10", "3", "2",
+        "send_email", "mail", "general", "500", "0", "0", "10", "2", "72", "s", "4", "50", "2h30m", "10", "3", "2",
     ]  # fmt: skip
     assert done.out.splitlines()[-1].startswith("as of ")
 
@@ -73,7 +76,25 @@ def test_a_time_that_is_none_is_an_error(call: Call, counted: App, by: str, why:
 def test_a_type_that_nobody_knows_is_said(call: Call, counted: App) -> None:
     done = call("capacity", "nothing")
     assert done.code == 1
-    assert "no job of type 'nothing' was ever enqueued here" in done.err
+    assert "there were no jobs of type 'nothing' when they were counted, 0s ago" in done.err
+    assert "did you mean 'send_email'?" in call("capacity", "send_mail").err
+
+
+def test_whoever_works_is_looked_at_now(call: Call, counted: App) -> None:
+    """The last worker has gone, and nobody has counted since."""
+    for worker in counted.store.list_workers().wait():
+        counted.store.heartbeat_worker(p.HeartbeatWorker(worker.session, "inactive")).wait()
+    [row] = call("capacity", "send_email", "--json").json["capacity"]
+    assert (row["active_workers"], row["hours_to_drain"], row["workers_for_1_hour"]) == (0, None, 10)
+
+
+def test_that_nobody_counts_any_more_is_said(call: Call, counted: App) -> None:
+    assert "nobody leads" not in call("capacity").err
+    now = counted.store.read_clock().wait()
+    counted.store.store_sample(p.StoreSample(now - 120_000_000, 0.01, ())).wait()
+    done = call("capacity")
+    assert (done.code, "2m ago" in done.out) == (0, True)
+    assert "nobody leads: start a worker, or without one: penstock coordinator" in done.err
 
 
 def test_before_the_first_sample_it_says_what_to_do(call: Call, app: App) -> None:

@@ -127,7 +127,7 @@ def test_json(call: Call, busy: App, tmp_path: Path) -> None:
 def test_a_new_store_says_what_to_do(call: Call, app: App) -> None:
     outcome = call("top")
     assert outcome.code == 0
-    assert "no job was ever enqueued here" in outcome.out
+    assert "no job was counted here yet" in outcome.out
     assert "start a worker, or without one: penstock coordinator" in outcome.out
     assert "no worker runs here; start one: penstock worker MODULE:APP" in call("top", "--by", "worker").out
     assert call("top", "--json").json["sampled_at"] is None

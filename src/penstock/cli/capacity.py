@@ -8,19 +8,20 @@ import typer
 
 from penstock.cli.input.options import AsJson, StoreUrl
 from penstock.cli.input.storage import app_on
+from penstock.cli.output.say import say
 from penstock.cli.output.tables import ago, fitted_table, print_json, show, text
 from penstock.cli.running.guard import fail, guarded
-from penstock.domain.clock import MICROSECONDS
+from penstock.domain.clock import MICROSECONDS, from_us
+from penstock.domain.duration import format_duration
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from penstock.client.stats import Capacity
+    from penstock.store.contract import Sample
 
-NOT_YET = (
-    "nothing was counted yet: whoever leads does that every few seconds; start a worker, or without one: "
-    "penstock coordinator"
-)
+START_ONE = "start a worker, or without one: penstock coordinator"
+NOT_YET = f"nothing was counted yet: whoever leads does that every few seconds; {START_ONE}"
 SPARE = ("claimed", "failed/h", "8 h", "4 h", "jobs/h each", "capability")
 UNKNOWN = "-"
 
@@ -44,21 +45,37 @@ def capacity(
     penstock capacity send_email --by 08:00
     penstock capacity --json
     """
+    from penstock.observe.figures.capacity import is_stale
+
     with app_on(store) as app:
         rows = app.stats.capacity(type, by=by)
         sample = app.stats.sample()
         now = app.store.read_clock().wait()
     if as_json:
-        print_json({"capacity": rows, "sampled_at": None if sample is None else sample.at})
+        print_json({"capacity": rows, "sampled_at": None if sample is None else from_us(sample.at)})
         return
     if sample is None:
         fail(NOT_YET)
     if not rows:
-        fail(f"no job of type {type!r} was ever enqueued here" if type else "no job was ever enqueued here")
+        fail(_unknown(type, sample, now))
     made = fitted_table([_cells(row) for row in rows], SPARE)
     for column in made.columns[3:]:
         column.justify = "right"
     show(made, f"as of {ago((now - sample.at) / MICROSECONDS)}{_until(rows)}")
+    if is_stale(sample, now):
+        say(f"what waits is not counted any more, for nobody leads: {START_ONE}", err=True)
+
+
+def _unknown(type: str | None, sample: Sample, now: int) -> str:
+    when = ago((now - sample.at) / MICROSECONDS)
+    if type is None:
+        return f"there were no jobs when they were counted, {when}"
+    from penstock.client.client import nearest
+
+    near = nearest(type, {gauge.route.type for gauge in sample.gauges})
+    return f"there were no jobs of type {type!r} when they were counted, {when}" + (
+        "" if near is None else f"; did you mean {near!r}?"
+    )
 
 
 def _until(rows: list[Capacity]) -> str:
@@ -79,7 +96,7 @@ def _cells(row: Capacity) -> dict[str, Text]:
         "took": _number(row.avg_duration_seconds, " s"),
         "workers": f"{row.active_workers:,}",
         "jobs/h each": _number(row.jobs_per_worker_hour),
-        "drained in": _number(row.hours_to_drain, " h"),
+        "drained in": UNKNOWN if row.hours_to_drain is None else format_duration(round(row.hours_to_drain * 3600)),
         "1 h": _whole(row.workers_for_1_hour),
         "4 h": _whole(row.workers_for_4_hours),
         "8 h": _whole(row.workers_for_8_hours),

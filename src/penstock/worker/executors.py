@@ -142,6 +142,11 @@ class Executors:
     def slots(self) -> int:
         return sum(executor.slots.group.slots for executor in self._executors)
 
+    @property
+    def busy(self) -> float:
+        """The share of the slots that are taken, of the kind of work that has the largest."""
+        return max((len(one.active) / max(1, one.slots.group.slots) for one in self._executors), default=0.0)
+
     def stop(self, token: int, why: StopReason) -> None:
         for executor in self._executors:
             run = executor.active.get(token)

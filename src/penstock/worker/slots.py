@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 from penstock.domain.errors import ConfigError
 from penstock.domain.flow.gates import whole_of
+from penstock.domain.flow.slots import SLOTS_MAX
+from penstock.domain.options import NO_RESOURCES, Resources
 from penstock.domain.registry import Batching, Declaration, Registry
 from penstock.worker.settings import WorkerSettings
 
 log = logging.getLogger("penstock.worker")
+
+BATCH_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,29 @@ def _batch_group(declaration: Declaration, names: tuple[str, ...], settings: Wor
         batching=Batching(batching.size, min(batching.wait, settings.start_timeout / 2)),
         processes=apart,
     )
+
+
+def slots_of(groups: list[SlotGroup], registry: Registry, settings: WorkerSettings) -> dict[str, int]:
+    """How many jobs of a type run here at once, if no other type is in the way; of types for which that is not simply
+    the concurrency.
+    """
+    found = {}
+    for group in groups:
+        for name in group.types:
+            declaration = registry.find(name)
+            assert declaration is not None
+            options = declaration.options
+            most = min(group.slots, options.worker_concurrency or group.slots, _that_fit(options.resources, settings))
+            if most != settings.concurrency:
+                found[name] = most
+    return found
+
+
+def _that_fit(needs: Resources, settings: WorkerSettings) -> int:
+    """As many jobs with these needs as it has resources for."""
+    has = settings.resources or NO_RESOURCES
+    counts = [int(getattr(has, name) / need) for name in ("cpu", "memory", "gpu") if (need := getattr(needs, name)) > 0]
+    return min(counts, default=SLOTS_MAX * BATCH_MAX)
 
 
 def served_types(registry: Registry, settings: WorkerSettings) -> tuple[str, ...]:

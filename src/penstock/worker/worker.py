@@ -36,7 +36,7 @@ from penstock.worker.running.leaks import cancel_leaked_tasks, marked
 from penstock.worker.running.run import StopReason
 from penstock.worker.served import ServedApp
 from penstock.worker.settings import WorkerSettings
-from penstock.worker.slots import check_limited_types, served_types, slot_groups
+from penstock.worker.slots import check_limited_types, served_types, slot_groups, slots_of
 
 SIGNAL_SECONDS = 0.1
 IDLE_SIGNAL_SECONDS = 0.5
@@ -213,7 +213,7 @@ class Worker(Member):
         if executors is None:
             return Now(leads=self._leads(), types=self._types, active={})
         active = Counter(run.claim.type for run in executors.runs())
-        return Now(leads=self._leads(), slots=executors.slots, types=self._types, active=active)
+        return Now(leads=self._leads(), slots=executors.slots, busy=executors.busy, types=self._types, active=active)
 
     def _pulse(self, watchdog: Watchdog, heartbeat: HeartbeatThread) -> Pulse:
         return Pulse(
@@ -326,6 +326,7 @@ class Worker(Member):
         return msgspec.structs.replace(
             super()._newcomer(),
             slots=self._slots,
+            slots_of=slots_of(self.groups, self._registry, self._settings),
             types=self._types,
             queues=settings.queues,
             capabilities=settings.capabilities,

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 SENTENCES_MAX = 3
 NOTHING: dict[By, str] = {
-    "type": "no job was ever enqueued here",
-    "queue": "no job was ever enqueued here",
+    "type": "no job was counted here yet",
+    "queue": "no job was counted here yet",
     "tenant": "no job of a tenant has ended in this time",
     "worker": "no worker runs here; start one: penstock worker MODULE:APP",
 }

@@ -7,15 +7,13 @@ far more and changes slowly, is counted apart from the rest and less often.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from penstock.coordinator.settings import CoordinatorSettings
 from penstock.domain.flow.pauses import Pauses
-from penstock.domain.flow.routing import LaneKey, why_not
-from penstock.domain.options import NO_RESOURCES
-from penstock.observe.stuck import takers_among
+from penstock.observe.figures.capacity import takers_of
 from penstock.store.contract import Ended, Gauge, Store, StoreSample, WorkerInfo
 
 REST_FACTOR = 50
@@ -57,15 +55,15 @@ class Sampling:
 
     async def _with_workers(self, gauges: Sequence[Gauge]) -> list[Gauge]:
         """With who could take what, and without what is paused among what a worker could take."""
-        workers = takers_among(await self._store.list_workers())
+        workers = await self._store.list_workers()
         pauses = Pauses(await self._store.list_pauses())
         return [_seen(gauge, workers, pauses) for gauge in gauges]
 
 
-def _seen(gauge: Gauge, workers: Iterable[WorkerInfo], pauses: Pauses) -> Gauge:
-    lane = LaneKey(*gauge.route, NO_RESOURCES)
-    takers = [worker for worker in workers if not why_not(worker, lane)]
-    slots = sum(worker.slots for worker in takers) / len(takers) if takers else None
+def _seen(gauge: Gauge, workers: Sequence[WorkerInfo], pauses: Pauses) -> Gauge:
+    lane = gauge.route
+    takers = takers_of(lane, workers)
+    slots = sum(worker.slots_of.get(lane.type, worker.slots) for worker in takers) / len(takers) if takers else None
     depth = gauge.depth
     if depth.ready and pauses.holding(lane):
         depth = msgspec.structs.replace(depth, ready=0)

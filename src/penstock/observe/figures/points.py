@@ -26,7 +26,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
     `counts` has those that are not zero, by their words (completed, failed, …). `busy_seconds` is how long attempts
     have run, `runs` how many that were; `run` how long each took, `wait` how long from due to begun. `depth` is what
-    was there when it was last looked in that time; None: nobody did.
+    was there at one moment of that time; None: nobody looked.
     """
 
     at: datetime

@@ -60,10 +60,13 @@ METRICS = (
         help="Attempts that were completed.",
     ),
     Metric(name="worker_jobs_failed_total", kind="counter", labels=("capability",), help="Attempts that failed."),
-    Metric(name="worker_slots", kind="gauge", help="How many jobs can run here at once."),
+    Metric(
+        name="worker_slots", kind="gauge",
+        help="How many jobs can run here at once: batch types and process handlers have slots of their own.",
+    ),
     Metric(
         name="worker_utilization", kind="gauge", together="mean",
-        help="Which part of the slots is taken, from 0 to 1.",
+        help="Which part of the slots is taken, from 0 to 1, of the kind of work that has the fewest free.",
     ),
     Metric(
         name="worker_downtime_seconds", kind="histogram", buckets=BUCKETS,

@@ -19,6 +19,8 @@ class Now:
 
     leads: bool = False
     slots: int | None = None
+    busy: float = 0.0
+    """The share of slots that are taken, of the kind of work that has the largest."""
     types: tuple[str, ...] = ()
     active: Mapping[str, int]
     """How many jobs run, by type."""
@@ -69,7 +71,7 @@ def _gauges(now: Now) -> Shown:
         active = {name: now.active.get(name, 0) for name in (*now.types, *now.active)}
         found["jobs_active"] = {(name,): float(jobs) for name, jobs in active.items()}
         found["worker_slots"] = {(): float(now.slots)}
-        found["worker_utilization"] = {(): sum(active.values()) / max(1, now.slots)}
+        found["worker_utilization"] = {(): now.busy}
     return found
 
 

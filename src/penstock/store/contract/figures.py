@@ -71,7 +71,7 @@ class Depth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FigureRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a route in a span that began `at`, and the depth that was sampled last in it."""
+    """The figures of a route in a span that began `at`, and the depth that was kept last in it."""
 
     at: int
     route: Route

@@ -48,6 +48,8 @@ class RegisterWorker(msgspec.Struct, frozen=True, kw_only=True):
     replaces: int | None = None
     app_version: str | None = None
     """Of the program whose handlers it runs, if that says so."""
+    slots_of: dict[str, int] = {}
+    """How many jobs of a type it can run at once, of those types where that is another number than its slots."""
 
 
 WorkerStatus = Literal["active", "draining", "inactive", "lost"]
@@ -118,6 +120,7 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     process: str | None = None
     used: Resources = NO_RESOURCES
     app_version: str | None = None
+    slots_of: dict[str, int] = {}
 
     @property
     def coordinates(self) -> bool:

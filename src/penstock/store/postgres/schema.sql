@@ -222,7 +222,7 @@ CREATE TABLE penstock.worker (
     process text,                           -- Which process of that pid, for others on its machine.
     version text NOT NULL,                  -- Of penstock.
     status text NOT NULL,                   -- active, draining, inactive or lost.
-    slots integer NOT NULL,                 -- How many jobs at once.
+    slots integer NOT NULL, slots_of text,  -- How many jobs at once; of types with another number {type: number}.
     types text NOT NULL,                    -- [type, …] that it runs; null is all.
     queues text,                            -- [queue, …]; NULL is all.
     capabilities text NOT NULL,             -- [capability, …]

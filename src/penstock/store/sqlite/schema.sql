@@ -220,7 +220,7 @@ CREATE TABLE penstock_worker (
     process TEXT,                       -- Which process of that pid, for others on its machine.
     version TEXT NOT NULL,              -- Of penstock.
     status TEXT NOT NULL,               -- active, draining, inactive or lost.
-    slots INTEGER NOT NULL,             -- How many jobs at once.
+    slots INTEGER NOT NULL, slots_of TEXT, -- How many jobs at once; of types with another number {type: number}.
     queues TEXT,                        -- [queue, …]; NULL is all.
     capabilities TEXT NOT NULL,         -- [capability, …]
     resources TEXT,                     -- What it has, {cpu, memory, gpu}; NULL is no bound.

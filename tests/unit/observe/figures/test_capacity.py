@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, time
 
 import pytest
 
 from penstock.domain.errors import ConfigError
-from penstock.observe.figures.capacity import moment_of, workers_for
-from penstock.store.contract import CapacityRow
+from penstock.observe.figures.capacity import is_stale, moment_of, workers_for
+from penstock.store.contract import CapacityRow, Sample
 
 NOW = datetime.fromisoformat("2030-01-31T22:30:00+01:00")
 
@@ -43,6 +43,25 @@ def test_nothing_pending_takes_nobody_and_what_is_not_known_is_not_made_up() -> 
 )
 def test_the_next_time_that_a_clock_shows_this(text: str, moment: str) -> None:
     assert moment_of(text, NOW) == datetime.fromisoformat(moment)
+
+
+@pytest.mark.parametrize("given", [time(8), datetime.fromisoformat("2030-02-01T08:00:00+01:00")])
+def test_times_and_moments_are_taken_too(given: time | datetime) -> None:
+    assert moment_of(given, NOW) == datetime.fromisoformat("2030-02-01T08:00:00+01:00")
+
+
+def test_what_is_no_time_at_all_is_an_error_that_says_so() -> None:
+    with pytest.raises(ConfigError, match="by=5 is not a time"):
+        moment_of(5, NOW)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("age", "took", "stale"),
+    [(59, 0.01, False), (61, 0.01, True), (200, 2.0, False), (301, 2.0, True)],
+)
+def test_after_three_rests_nobody_counts_any_more(age: float, took: float, stale: bool) -> None:
+    sample = Sample(at=0, seconds=took, gauges=(), ended=None)
+    assert is_stale(sample, int(age * 1_000_000)) is stale
 
 
 @pytest.mark.parametrize(

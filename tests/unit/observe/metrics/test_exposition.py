@@ -96,7 +96,7 @@ def test_a_sum_does_not_fall_when_routes_come_in_another_order() -> None:
 
 
 def test_how_a_worker_is() -> None:
-    found = scraped(of_worker(Tally(), Now(leads=True, slots=8, types=("mail", "film"), active={"film": 2})))
+    found = scraped(of_worker(Tally(), Now(leads=True, slots=8, busy=0.25, types=("mail", "film"), active={"film": 2})))
     assert value(found, "penstock_leader") == 1
     assert value(found, "penstock_worker_slots") == 8
     assert value(found, "penstock_worker_utilization") == 0.25

@@ -119,7 +119,7 @@ def _worker(
     session: int, id_: str, host: str, pid: int, version: str, status: str, slots: int, types: str,
     queues: str | None, capabilities: str, resources: str | None, started_at: int, heartbeat_at: int, silent: int,
     stale_after: int, jobs: int, health: str | None, failing: bool, unreached: bool, process: str | None,
-    cpu: float, memory: int, gpu: float, app_version: str | None,
+    cpu: float, memory: int, gpu: float, app_version: str | None, slots_of: str | None,
 ) -> p.WorkerInfo:  # fmt: skip
     """Of one that cannot be read is shown what can be, since its jobs may have to be taken back."""
     offer = read_offer(id_, types, queues, capabilities, resources)
@@ -146,7 +146,16 @@ def _worker(
         process=process,
         used=Resources(cpu, memory, gpu),
         app_version=app_version,
+        slots_of=_slots_of(slots_of),
     )
+
+
+def _slots_of(text: str | None) -> dict[str, int]:
+    """What cannot be read is as if nothing had been said."""
+    try:
+        return {} if text is None else msgspec.json.decode(text, type=dict[str, int])
+    except msgspec.MsgspecError:
+        return {}
 
 
 def read_signals(asked: p.ReadSignals) -> Steps[p.Signals]:

@@ -48,6 +48,7 @@ def register_worker(engine: Engine, worker: p.RegisterWorker) -> Steps[p.Registe
         stale_after=_us(worker.stale_after),
         health=worker.health,
         process=worker.process,
+        slots_of=as_json(worker.slots_of) if worker.slots_of else None,
     )
     if not made:
         raise already_registered(worker.worker_id, "active")

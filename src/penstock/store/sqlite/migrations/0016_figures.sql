@@ -1,3 +1,6 @@
+-- Of which types a worker runs another number at once than it has slots.
+ALTER TABLE penstock_worker ADD COLUMN slots_of TEXT;
+
 -- What happened to jobs, counted: by a worker with each of its heartbeats, or by an operation as a part of it. The leader
 -- adds pages to the rows that follow.
 CREATE TABLE penstock_page (

@@ -3,7 +3,7 @@
 -- whose row somebody has removed; workers that begin together are ahead of the clock by as many seconds as they are.
 INSERT INTO penstock.worker (
     session, id, host, pid, version, status, slots, types, queues, capabilities, resources, started_at, heartbeat_at,
-    stale_after, health, process
+    stale_after, health, process, slots_of
 )
 OVERRIDING SYSTEM VALUE
 VALUES (
@@ -16,7 +16,7 @@ VALUES (
     ),
     %(id)s::text, %(host)s::text, %(pid)s::integer, %(version)s::text, 'active', %(slots)s::integer, %(types)s::text,
     %(queues)s::text, %(capabilities)s::text, %(resources)s::text, penstock.moment(%(now)s::bigint),
-    penstock.moment(%(now)s::bigint), %(stale_after)s::bigint, %(health)s::text, %(process)s::text
+    penstock.moment(%(now)s::bigint), %(stale_after)s::bigint, %(health)s::text, %(process)s::text, %(slots_of)s::text
 )
 ON CONFLICT (id) WHERE status IN ('active', 'draining') DO NOTHING
 RETURNING session, heartbeat_at

@@ -5,7 +5,7 @@ SELECT
     worker.capabilities, worker.resources, worker.started_at, worker.heartbeat_at,
     penstock.moment(%(now)s::bigint) - greatest(worker.heartbeat_at, 0), worker.stale_after, coalesce(held.jobs, 0),
     worker.health, worker.failing, worker.unreached, worker.process,
-    coalesce(used.cpu, 0), coalesce(used.memory, 0), coalesce(used.gpu, 0), app.version
+    coalesce(used.cpu, 0), coalesce(used.memory, 0), coalesce(used.gpu, 0), app.version, worker.slots_of
 FROM penstock.worker
 LEFT JOIN penstock.app_version AS app ON app.session = worker.session
 LEFT JOIN (SELECT session, count(*) AS jobs FROM penstock.lease GROUP BY session) AS held

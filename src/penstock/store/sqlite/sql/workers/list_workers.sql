@@ -4,7 +4,7 @@ SELECT
     iif(worker.failing AND worker.status = 'active', 'inactive', worker.status), worker.slots, worker.types, worker.queues,
     worker.capabilities, worker.resources, worker.started_at, worker.heartbeat_at, :now - worker.heartbeat_at,
     worker.stale_after, coalesce(held.jobs, 0), worker.health, worker.failing, worker.unreached, worker.process,
-    coalesce(used.cpu, 0.0), coalesce(used.memory, 0), coalesce(used.gpu, 0.0), app.version
+    coalesce(used.cpu, 0.0), coalesce(used.memory, 0), coalesce(used.gpu, 0.0), app.version, worker.slots_of
 FROM penstock_worker AS worker
 LEFT JOIN penstock_app_version AS app ON app.session = worker.session
 LEFT JOIN (SELECT session, count(*) AS jobs FROM penstock_lease GROUP BY session) AS held
