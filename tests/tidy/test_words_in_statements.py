@@ -18,11 +18,12 @@ TEXTS = {
 }
 PLACES = {
     "sqlite check_pointers": ["'scheduled'"],
+    "postgres expire_jobs": ["'expired'"],
     "sqlite fold_into": ["'completed'", "'retried'", "'dead'", "'cancelled'", "'expired'"],
     "sqlite fold_tenants": ["'completed'"],
     "sqlite store_gauges": ["'pending'", "'blocked'", "'scheduled'", "'claimed'", "'running'"],
 }
-"""Words of the same letters that name a table, or a column."""
+"""Words of the same letters that name a table, a column or a count."""
 OTHER_NUMBERS = re.compile(
     r"LIMIT \d|SELECT 1\b|->>? ?\d+|(?:GROUP|ORDER) BY .*|\b(?:cancel|released) = 1|pointers > 1"
     r"|\(\d, (?:done|moment)\.|\$\[\d.*?'|\}, 1\)|, 1, 0\)"

@@ -1,4 +1,4 @@
-"""How many jobs of a type a worker runs at once, where that is not simply its concurrency: capacity is reckoned by it."""
+"""How many jobs of a type a worker runs at once, where that is not simply its concurrency (O4)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ def crunch() -> None:
 def app(app: App) -> App:
     @app.job
     async def plain() -> None: ...
-
-    app.job(runner="process")(crunch)
 
     @app.job(worker_concurrency=3)
     async def gentle() -> None: ...
@@ -48,6 +46,7 @@ def app(app: App) -> App:
     ],
 )  # fmt: skip
 def test_what_limits_a_type_in_a_worker(app: App, given: dict[str, Any], found: dict[str, int]) -> None:
+    app.job(runner="process")(crunch)
     settings = make_settings(**given)
     groups = slot_groups(app.registry, settings, served_types(app.registry, settings))
     assert slots_of(groups, app.registry, settings) == found

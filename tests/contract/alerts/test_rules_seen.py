@@ -133,6 +133,19 @@ def test_a_final_failure_names_the_job(world: World, watch: Watch, ops: Kept) ->
     resolves(watch, ops, "final_failure", "mail")
 
 
+def test_what_lies_ahead_since_the_clock_was_set_back_fires_nothing_and_ends(
+    world: World, watch: Watch, ops: Kept
+) -> None:
+    """An hour of failures ahead was told when it happened: it is not what is wrong now."""
+    world.add_dead(watch.session, "broken", type="mail")
+    counted(world, "a", failed=1, dead=1)
+    watch.look(1.0)
+    assert ops.said() == [("firing", "final_failure", "mail")]
+    world.clock.advance(-3600.0)
+    world.heartbeat(watch.session)
+    resolves(watch, ops, "final_failure", "mail")
+
+
 def test_attempts_that_are_tried_again_are_no_final_failure(world: World, watch: Watch, ops: Kept) -> None:
     counted(world, "a", failed=5, retried=5)
     watch.look(1.0)

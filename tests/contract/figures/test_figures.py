@@ -233,6 +233,22 @@ def test_every_way_of_dying_without_a_handler_is_counted_by_the_store(
     assert [tenant.org for tenant in read(world).tenants] == ["acme"]
 
 
+def test_what_a_claim_lets_expire_is_counted_once_with_its_tenants(world: World, session: int) -> None:
+    """On PostgreSQL by the statement that ends them: a connection that is cut after it takes no count along."""
+    world.add_many(3, type="send", queue="mail", ttl=1.0, tenant=Tenant("acme"))
+    world.add(type="resize", queue="images", capability="media", ttl=1.0)
+    world.clock.advance(2)
+    assert world.claim(session) == []
+    assert counts(world) == {"expired": 4}
+    page = read(world)
+    assert {row.route: row.figures.counts for row in page.rows} == {
+        MAIL: {Count.EXPIRED: 3}, OTHER: {Count.EXPIRED: 1},
+    }  # fmt: skip
+    assert [(row.org, row.figures.failed) for row in page.tenants] == [("acme", 3)]
+    fold(world)
+    assert counts(world) == {"expired": 4}
+
+
 def test_what_a_recovery_gives_back_is_counted(world: World) -> None:
     world.add_many(2, policy=policy_text(attempts=3))
     world.claim(world.register())

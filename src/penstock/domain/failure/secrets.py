@@ -44,12 +44,14 @@ _SHAPES = re.compile(
     r"(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}|[srp]k_(?:live|test)_[A-Za-z0-9]{8,}|whsec_[A-Za-z0-9+/=]{16,}"
     r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}"
     r"|(?:AKIA|ASIA|AROA|AIDA|AGPA)[A-Z0-9]{12,}"
-    r"|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|(?<=hooks\.slack\.com/services/)[^\s\"']+"
+    r"|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|(?<=hooks\.slack\.com/)[^\s\"']+"
+    r"|(?<=/api/webhooks/)[^\s\"']+|(?<=api\.telegram\.org/)[^\s\"']+|(?<=\.office\.com/webhook/)[^\s\"']+"
     r"|AIza[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_-]{16,}"
     r"|(?:npm|hf)_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_-]{16,100}\.[A-Za-z0-9_-]{16,}"
     r"|(?<![_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{2,}(?:\.[A-Za-z0-9_-]*)?"
     r")"
 )
+_QUERY = re.compile(r"""([?&]key=)[^\s&"']+""", re.IGNORECASE)
 _KEY_BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
     r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
@@ -65,9 +67,10 @@ _RULES = (
     (("bearer", "basic"), _BEARER),
     (("pass", "pw", "secret", "token", "credential", "key", "session", "sig", "connection"), _NAMED),
     (("--",), _FLAG),
+    (("?key=", "&key="), _QUERY),
     (("sk-", "rk-", "pk-", "k_live_", "k_test_", "whsec_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "_pat_", "glpat-",
-      "akia", "asia", "aroa", "aida", "agpa", "xox", "xapp-", "slack", "aiza", "ya29.", "npm_", "hf_", "pypi-", "sg.",
-      "eyj"), _SHAPES),
+      "akia", "asia", "aroa", "aida", "agpa", "xox", "xapp-", "slack", "/api/webhooks/", "telegram", "/webhook/",
+      "aiza", "ya29.", "npm_", "hf_", "pypi-", "sg.", "eyj"), _SHAPES),
 )  # fmt: skip
 _HINTS = tuple(dict.fromkeys(("://", *(hint for hints, _ in _RULES for hint in hints))))
 

@@ -26,6 +26,8 @@ from penstock.store.contract import (
 
 RECENT_SECONDS = 300.0
 """What happened counts for so long as what is wrong now."""
+AHEAD_US = 60 * MICROSECONDS
+"""What lies further ahead is of a clock that was set back since: it was told when it happened."""
 COUNTED_MAX = 1_000
 SCHEDULES_MAX = 100
 
@@ -73,7 +75,7 @@ async def read_facts(store: Store, settings: AlertSettings, now: int, missed: Ma
         waiting=unpaused_lanes(await store.count_waiting(CountWaiting(COUNTED_MAX)), pauses),
         types=sorted(await store.read_types()),
         sample=await store.read_sample(),
-        rows=(await store.read_figures(ReadFigures(span=60, since=since))).rows,
+        rows=(await store.read_figures(ReadFigures(span=60, since=since, until=now + AHEAD_US))).rows,
         signs=await store.read_signs(ReadSigns(dead_since=since, unstarted_seconds=unstarted)),
         late=(await store.due_schedules(DueSchedules(SCHEDULES_MAX, ()))).schedules,
         missed=missed,

@@ -8,9 +8,11 @@ from functools import cache
 from importlib.metadata import version
 from math import fsum
 
-from penstock.domain.figures.series import Count, Figures, Route, Tally, total
+from penstock.domain.figures.series import OTHER, OTHERS, Count, Figures, Route, Tally, total
 from penstock.observe.metrics.catalogue import ATTEMPTS
 from penstock.observe.metrics.shown import Histogram, Series, Shown, spread_out
+
+TYPES_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +30,9 @@ class Now:
 
 def of_worker(tally: Tally, now: Now) -> Shown:
     by_type = _grouped((route.type, figures) for route, figures in tally.routes.items())
-    for name in now.types:
-        by_type.setdefault(name, Figures())
+    if OTHERS not in tally.routes:  # Else what is declared and not counted by itself is among them.
+        for name in now.types[: max(0, TYPES_MAX - len(by_type))]:
+            by_type.setdefault(name, Figures())
     everything = total(tally.routes.values())
     return {
         "jobs_total": _statuses(by_type),
@@ -68,11 +71,19 @@ def _attempts(attempts: Mapping[int, int]) -> Histogram:
 def _gauges(now: Now) -> Shown:
     found: dict[str, Series] = {"leader": {(): float(now.leads)}, "build_info": {(_version(),): 1.0}}
     if now.slots is not None:
-        active = {name: now.active.get(name, 0) for name in (*now.types, *now.active)}
-        found["jobs_active"] = {(name,): float(jobs) for name, jobs in active.items()}
+        found["jobs_active"] = _active(now)
         found["worker_slots"] = {(): float(now.slots)}
         found["worker_utilization"] = {(): now.busy}
     return found
+
+
+def _active(now: Now) -> Series:
+    """Of no more types than are counted each by itself."""
+    names = list(dict.fromkeys((*now.active, *now.types)))
+    found = {name: now.active.get(name, 0) for name in names[:TYPES_MAX]}
+    if len(names) > TYPES_MAX:
+        found[OTHER] = sum(now.active.values()) - sum(found.values())
+    return {(name,): float(jobs) for name, jobs in found.items()}
 
 
 def _grouped(named: Iterable[tuple[str, Figures]]) -> dict[str, Figures]:

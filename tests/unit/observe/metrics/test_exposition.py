@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from penstock.domain.figures.grid import BUCKETS, place_of
-from penstock.domain.figures.series import Count, Figures, Route, Tally
+from penstock.domain.figures.series import OTHER, OTHERS, Count, Figures, Route, Tally
 from penstock.observe.metrics.catalogue import METRICS
 from penstock.observe.metrics.exposition import expose
 from penstock.observe.metrics.of_worker import Now, of_worker
@@ -127,3 +127,18 @@ def test_the_library_is_loaded_by_the_first_scrape_and_not_before() -> None:
         "assert 'prometheus_client' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_no_more_types_are_shown_than_are_counted_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is counted among the others is not shown as one of which there was nothing."""
+    monkeypatch.setattr("penstock.observe.metrics.of_worker.TYPES_MAX", 3)
+    types, active = tuple(f"t{number}" for number in range(10)), {"t9": 2, "t1": 1}
+    few = scraped(of_worker(Tally(), Now(leads=True, slots=8, types=types, active=active)))
+    names = {dict(labels)["type"] for name, labels in few if name == "penstock_jobs_total"}
+    assert names == {"t0", "t1", "t2"}
+    shown = {dict(labels)["type"]: number for (name, labels), number in few.items() if name == "penstock_jobs_active"}
+    assert shown == {"t9": 2.0, "t1": 1.0, "t0": 0.0, OTHER: 0.0}
+    tally = Tally()
+    tally.of(OTHERS).count(Count.COMPLETED)
+    many = scraped(of_worker(tally, Now(leads=True, slots=8, types=types, active={})))
+    assert {dict(labels)["type"] for name, labels in many if name == "penstock_jobs_total"} == {OTHER}

@@ -14,6 +14,7 @@ import psycopg
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.flow.claim_budget import PASSED_OVER_SECONDS_MAX, ClaimBudget
+from penstock.domain.job import Event
 from penstock.domain.options import NO_RESOURCES
 from penstock.store.contract import Claim, Claimed, ClaimJobs
 from penstock.store.postgres.hot.expiry import expire_all
@@ -55,8 +56,9 @@ def claim_steps(claim: ClaimJobs, seen: Seen) -> Steps[Claimed]:
         if jobs or rest.limit <= 0:  # Else who was let through may not exist, and another be next.
             break
     moments = [at for at in (claimed.next_due_at, seen.wake_at) if at is not None]
-    if seen.happened:
-        yield from book_happened(seen.happened)
+    uncounted = [one for one in seen.happened if one.event is not Event.EXPIRE]
+    if uncounted:
+        yield from book_happened(uncounted)
     return Claimed(jobs, claimed.claimed_at, min(moments, default=None), tuple(seen.happened))
 
 
@@ -298,7 +300,7 @@ def _expire(seen: Seen, overdue: bool, now: int) -> Steps[None]:
     """End what waited for too long. Only the rows since the last look are asked for; now and then, all."""
     if overdue:
         try:
-            seen.happened += yield from expire_all()
+            seen.happened += yield from expire_all(counts=True)
         except psycopg.Error as error:
             if not is_passing(error):
                 raise

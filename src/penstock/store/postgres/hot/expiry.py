@@ -22,11 +22,11 @@ def expire_these(ids: Sequence[str]) -> Steps[list[Happened]]:
     return (yield from tell_expired([id_ for id_, _ in expired]))
 
 
-def expire_all() -> Steps[list[Happened]]:
-    """End all that waited for too long, a page at a time."""
+def expire_all(counts: bool = False) -> Steps[list[Happened]]:
+    """End all that waited for too long, a page at a time. `counts`: also in the figures, by the statement itself."""
     page, happened = EXPIRED_PAGE, list[Happened]()
     while page == EXPIRED_PAGE:
-        [(page, expired, in_line, odd)] = yield from run("expire_jobs", reason=EXPIRED_REASON)
+        [(page, expired, in_line, odd)] = yield from run("expire_jobs", reason=EXPIRED_REASON, counts=counts)
         tell_removed(odd)
         if in_line:
             yield from run("leave_line", ids=in_line)

@@ -31,6 +31,34 @@ expired AS (
 recorded AS (
     INSERT INTO penstock.history (id, at, event, attempt, reason)
     SELECT id, finished_at, {EXPIRE}, 0, %(reason)s::text FROM expired
+),
+-- In a claim, which is no transaction beyond this, they are counted here: as a page of figures says it.
+ended AS (
+    SELECT lane.type, lane.queue, lane.capability, job.org
+    FROM expired
+    CROSS JOIN LATERAL (SELECT * FROM penstock.job WHERE job.id = expired.id LIMIT 1) AS job
+    JOIN penstock.lane ON lane.lane = job.lane
+    WHERE %(counts)s::boolean
+),
+counted AS (
+    INSERT INTO penstock.page (number, at, tally)
+    SELECT 1, moment.us, jsonb_build_array(
+        (
+            SELECT jsonb_agg(jsonb_build_array(
+                type, queue, capability,
+                jsonb_build_array(jsonb_build_object('expired', jobs), 0, nothing, nothing, nothing, nothing, 0)
+            ))
+            FROM (
+                SELECT type, queue, capability, '{}'::jsonb AS nothing, count(*) AS jobs FROM ended GROUP BY 1, 2, 3
+            ) AS route
+        ),
+        (
+            SELECT coalesce(jsonb_object_agg(org, jsonb_build_array(0, jobs, 0)), '{}'::jsonb)
+            FROM (SELECT org, count(*) AS jobs FROM ended WHERE org IS NOT NULL GROUP BY 1) AS tenant
+        )
+    )::text
+    FROM moment
+    WHERE EXISTS (SELECT 1 FROM ended)
 )
 SELECT
     greatest((SELECT count(*) FROM unlined), (SELECT count(*) FROM unparked)),
