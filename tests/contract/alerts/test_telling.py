@@ -107,7 +107,7 @@ def test_a_leader_killed_between_storing_and_sending_is_made_up_for(
 ) -> None:
     fail(watch)
 
-    async def dies(messages: object) -> None:
+    async def dies(messages: object, heard: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(watch.duty.alerting.sending, "send", dies)
