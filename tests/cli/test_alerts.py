@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from penstock import App
+from penstock.domain.clock import MICROSECONDS, from_us
 from penstock.store import contract as p
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, Outcome
 from tests.outbound.receiver import answer, receiver
 
 
@@ -40,9 +42,51 @@ def config(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # Listing
 
 
+def looked(app: App, ago: float = 0.0, took: float = 0.1) -> int:
+    """Somebody who leads has left a sample."""
+    at = app.store.read_clock().wait() - round(ago * MICROSECONDS)
+    app.store.store_sample(p.StoreSample(at, took, ())).wait()
+    return at
+
+
+def alerts_of(outcome: Outcome) -> list[tuple[str, str]]:
+    return [(one["level"], one["message"]) for one in outcome.json["findings"] if one["name"] == "alerts"]
+
+
 def test_nothing_fires(call: Call, app: App, tmp_path: Path) -> None:
+    at = looked(app, ago=50)
     outcome = call("alerts", "list")
     assert (outcome.code, outcome.out) == (0, f"nothing fires in {tmp_path / 'jobs.db'}\n")
+    assert datetime.fromisoformat(call("alerts", "list", "--json").json["looked_at"]) == from_us(at)
+    assert alerts_of(call("doctor", "--json")) == [("ok", "none fires")]
+
+
+@pytest.mark.parametrize(
+    ("ago", "took", "said"),
+    [(None, 0.1, "nobody has looked yet"), (540, 0.1, "nobody has looked for 9m"), (540, 3.7, None), (540, 3.5, "9m")],
+)
+def test_that_nobody_looks_is_told(call: Call, app: App, ago: float | None, took: float, said: str | None) -> None:
+    if ago is not None:
+        looked(app, ago, took)
+    outcome, found = call("alerts", "list"), alerts_of(call("doctor", "--json"))
+    if said is None:
+        assert ("start a worker" in outcome.out, found) == (False, [("ok", "none fires")])
+        return
+    assert "nothing fires" not in outcome.out
+    assert said in outcome.out
+    assert "start a worker, or: penstock coordinator" in outcome.out
+    [(level, message)] = found
+    assert (level, said in message) == ("warning", True)
+    assert (call("alerts", "list", "--json").json["looked_at"] is None) == (ago is None)
+
+
+def test_a_worker_that_has_just_started_need_not_have_looked(call: Call, app: App) -> None:
+    app.store.register_worker(
+        p.RegisterWorker(worker_id="w", host="h", pid=1, version="1", slots=5, stale_after=60.0)
+    ).wait()
+    assert [level for level, _ in alerts_of(call("doctor", "--json"))] == ["ok"]
+    looked(app, ago=540)
+    assert [level for level, _ in alerts_of(call("doctor", "--json"))] == ["warning"]
 
 
 @pytest.mark.usefixtures("fires")
@@ -140,7 +184,8 @@ def test_a_sink_that_is_not_there_and_none_at_all(call: Call, config: Path) -> N
 
 
 @pytest.mark.usefixtures("fires")
-def test_health_and_doctor_say_who_does_not_hear(call: Call) -> None:
+def test_health_and_doctor_say_who_does_not_hear(call: Call, app: App) -> None:
+    looked(app)
     checks = {check["name"]: check for check in call("health", "--json").json["checks"]}
     assert checks["alerts"]["status"] == "degraded"
     assert checks["alerts"]["message"] == "ops does not hear of 1 alert: answered 500"

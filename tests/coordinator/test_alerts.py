@@ -34,7 +34,13 @@ def message(**fields: Any) -> AlertMessage:
 
 
 def send(sending: Sending, *messages: AlertMessage) -> dict[str, dict[int, str | None]]:
-    return asyncio.run(sending.send(dict.fromkeys(sending.sinks, messages)))
+    found: dict[str, dict[int, str | None]] = {}
+
+    async def heard(sink: str, answers: dict[int, str | None]) -> None:
+        found[sink] = answers
+
+    asyncio.run(sending.send(dict.fromkeys(sending.sinks, messages), heard))
+    return found
 
 
 def sending_to(*specs: SinkSpec) -> Sending:
@@ -91,8 +97,11 @@ def test_a_loop_that_ends_does_not_wait_for_a_receiver_that_does_not_answer() ->
         asked.set()
         let_go.wait(30)
 
+    async def heard(sink: str, answers: object) -> None:
+        raise AssertionError
+
     async def main() -> None:
-        task = asyncio.create_task(sending.send({"ops": [message()]}))
+        task = asyncio.create_task(sending.send({"ops": [message()]}, heard))
         await asyncio.to_thread(asked.wait, 30)
         task.cancel()
 

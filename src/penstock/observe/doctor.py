@@ -8,11 +8,12 @@ from penstock.domain.clock import MICROSECONDS, Clock
 from penstock.domain.errors import StoreError
 from penstock.domain.failure.interrupted import let_interrupt_out
 from penstock.domain.flow.pauses import Pauses
+from penstock.observe.alerts.looked import LOOK, unseen
 from penstock.observe.health import PING_SECONDS_MAX, START_ONE, unheard
 from penstock.observe.stuck import stuck_lanes, takers_among, unpaused_lanes, why_stuck
 from penstock.observe.words import about, counted, counted_jobs, paused_for
 from penstock.store.contract import (
-    AlertRow,
+    AlertPage,
     CheckStore,
     CountWaiting,
     DeadFilter,
@@ -21,6 +22,7 @@ from penstock.store.contract import (
     ListDead,
     ListJobs,
     ReadSchedules,
+    Sample,
     ScheduleRow,
     Store,
     Waiting,
@@ -83,7 +85,7 @@ def _content(store: Store, clock: Clock, declared: Iterable[str]) -> Iterator[Fi
     yield from check_waiting(unpaused_lanes(lanes, pauses), workers, now, known)
     stored = store.read_schedules(ReadSchedules()).wait()
     yield from check_schedules(stored.schedules, stored.now, any(worker.live for worker in workers))
-    yield from check_alerts(store.read_alerts().wait().alerts)
+    yield from check_alerts(store.read_alerts().wait(), store.read_sample().wait(), workers)
     yield check_dead(store.list_dead(ListDead(filter=DeadFilter(), limit=1)).wait().total)
 
 
@@ -236,13 +238,28 @@ def _listed(words: Sequence[str]) -> str:
     return ", ".join(words[:NAMED_MAX]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def check_alerts(alerts: Sequence[AlertRow]) -> Iterator[Finding]:
-    """Whether people hear of what is wrong."""
-    for name, (number, why) in unheard(alerts).items():
+def check_alerts(page: AlertPage, sample: Sample | None, workers: Sequence[WorkerInfo]) -> Iterator[Finding]:
+    """Whether people hear of what is wrong, and whether anybody looks for it."""
+    for name, (number, why) in unheard(page.alerts).items():
         said = f"{name} does not hear of {counted(number, 'alert')}: {why}"
         yield Finding("alerts", "warning", said, "try it with: penstock alerts test")
-    firing = [f"{row.rule} ({row.scope})" for row in alerts if row.state == "firing"]
-    yield Finding("alerts", "ok", f"firing: {_listed(firing)}; penstock alerts list" if firing else "none fires")
+    firing = [f"{row.rule} ({row.scope})" for row in page.alerts if row.state == "firing"]
+    alone = unseen(sample, page.now)
+    if firing:
+        yield Finding("alerts", "ok", f"firing: {_listed(firing)}; penstock alerts list")
+    elif alone is None:
+        yield Finding("alerts", "ok", "none fires")
+    if alone is not None:
+        yield _explain_unseen(alone, sample, any(worker.live for worker in workers))
+
+
+def _explain_unseen(said: str, sample: Sample | None, live: bool) -> Finding:
+    """Who has just started has not looked yet."""
+    if not live:
+        return Finding("alerts", "warning", f"{said} for what is wrong", LOOK)
+    if sample is None:
+        return Finding("alerts", "ok", f"{said} for what is wrong: whoever leads does so within seconds")
+    return Finding("alerts", "warning", f"{said} for what is wrong", "look for leader.elected in the logs of workers")
 
 
 def check_dead(dead: int) -> Finding:

@@ -17,7 +17,7 @@ from penstock.domain.duration import format_duration
 from penstock.domain.flow.pauses import Pause, Pauses
 from penstock.observe.stuck import takers_among, unpaused_lanes
 from penstock.observe.words import about, counted, counted_jobs, paused_for
-from penstock.store.contract import AlertPage, AlertRow, Waiting, WorkerInfo
+from penstock.store.contract import AlertPage, AlertRow, Told, Waiting, WorkerInfo
 
 Status = Literal["healthy", "degraded", "unhealthy", "unknown"]
 
@@ -207,14 +207,16 @@ def judge_alerts(page: AlertPage) -> list[Check]:
 
 
 def unheard(alerts: Iterable[AlertRow]) -> dict[str, tuple[int, str]]:
-    """By sink how many alerts do not arrive there, and why."""
-    found: dict[str, tuple[int, str]] = {}
-    for row in alerts:
-        for name, told in row.told.items():
-            if told.error is not None and (row.state == "firing" or not told.given_up):
-                number, _ = found.get(name, (0, ""))
-                found[name] = number + 1, told.error
-    return found
+    """By sink that fails how many alerts did not arrive there, and why. Those after the first that failed were not even
+    tried, so they have no error of their own.
+    """
+    missed = [(name, told.error) for row in alerts for name, told in row.told.items() if _is_missed(row, told)]
+    why = {name: error for name, error in missed if error is not None}
+    return {name: (sum(sink == name for sink, _ in missed), error) for name, error in why.items()}
+
+
+def _is_missed(row: AlertRow, told: Told) -> bool:
+    return not told.arrived and (row.state == "firing" or not told.given_up)
 
 
 def _unread(name: str, facts: Facts) -> Check:

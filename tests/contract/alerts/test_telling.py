@@ -9,6 +9,7 @@ import pytest
 from penstock.coordinator.alerting.unled import Unled
 from penstock.domain.errors import NotLeader, OutboundFailed, StoreUnavailable
 from penstock.observe.alerts.settings import AlertSettings
+from penstock.observe.health import unheard
 from penstock.store import contract as p
 from tests.contract.alerts.watch import QUIET, Kept, Watch, answered_500, counted
 from tests.contract.conftest import OpenAgain
@@ -106,7 +107,7 @@ def test_a_leader_killed_between_storing_and_sending_is_made_up_for(
 ) -> None:
     fail(watch)
 
-    async def dies(messages: object) -> None:
+    async def dies(messages: object, heard: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(watch.duty.alerting.sending, "send", dies)
@@ -190,6 +191,18 @@ def test_a_sink_that_fails_is_not_tried_for_each_message(world: World) -> None:
         fail(watch, type=f"type-{number}")
     watch.look(1.0)
     assert len(tried) == 1
+
+
+def test_what_was_not_even_tried_counts_among_what_a_sink_does_not_hear_of(watch: Watch, ops: Kept) -> None:
+    ops.broken = answered_500()
+    for number in range(6):
+        fail(watch, type=f"type-{number}")
+    for _ in range(2):
+        watch.look(1.0)
+        assert unheard(watch.rows().values()) == {"ops": (6, "https://ops.example answered 500")}
+    ops.broken = None
+    watch.look(1.0)
+    assert unheard(watch.rows().values()) == {}
 
 
 def test_a_slow_sink_is_sent_no_more_in_a_round_than_fits(world: World) -> None:

@@ -56,7 +56,7 @@ def answered_500() -> OutboundFailed:
 class Watch:
     """Whoever leads, and looks. All of what it knows is in the store."""
 
-    def __init__(self, world: World, name: str, *sinks: Kept, **settings: Any) -> None:
+    def __init__(self, world: World, name: str, *sinks: Kept, carry_out: Any = here, **settings: Any) -> None:
         self.world = world
         self.session = world.register(name)
         self.term = 0
@@ -70,7 +70,9 @@ class Watch:
         self.sinks = {sink.name: sink for sink in sinks}
         self.pinged: list[str] = []
         self.unreachable: Exception | None = None
-        sending = Sending(self.sinks, clock=world.clock, carry_out=here, pause=lambda seconds: None, chance=lambda: 0.5)
+        sending = Sending(
+            self.sinks, clock=world.clock, carry_out=carry_out, pause=lambda seconds: None, chance=lambda: 0.5
+        )
         self.duty = Alerts(world.store, CoordinatorSettings(alerts=alerts), sending, self._ping)
 
     async def _ping(self, url: str) -> None:

@@ -31,7 +31,7 @@ def list_alerts(
     as_json: AsJson = False,
     store: StoreUrl = None,
 ) -> None:
-    """List the alerts that fire, with who was told, and what is silenced.
+    """List the alerts that fire, with who was told, and what is silenced; and whether nobody looks for them.
 
     Those that are over are kept for a week: --all shows them.
 
@@ -39,8 +39,10 @@ def list_alerts(
     penstock alerts list --store sqlite:///jobs.db
     penstock alerts list --all --json
     """
+    from penstock.observe.alerts.looked import unseen
+
     with existing_store(store) as opened:
-        page, address = opened.read_alerts().wait(), opened.info.address
+        page, sample, address = opened.read_alerts().wait(), opened.read_sample().wait(), opened.info.address
     rows = [row for row in page.alerts if every or row.state == "firing"]
     silences = [one for one in page.silences if page.now < one.until]
     if as_json:
@@ -48,9 +50,9 @@ def list_alerts(
             "alerts": [_document(row) for row in rows],
             "silences": [silence_document(one) for one in silences],
         }
-        print_json({**documents, "store": address})
+        print_json({**documents, "looked_at": sample and from_us(sample.at), "store": address})
     else:
-        _show(rows, silences, page, address)
+        _show(rows, silences, page, address, unseen(sample, page.now))
 
 
 def _document(row: AlertRow) -> dict[str, Any]:
@@ -70,13 +72,24 @@ def silence_document(silence: Silence) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show(rows: Sequence[AlertRow], silences: Sequence[Silence], page: AlertPage, address: str) -> None:
+def _show(
+    rows: Sequence[AlertRow], silences: Sequence[Silence], page: AlertPage, address: str, unseen: str | None
+) -> None:
+    from penstock.observe.alerts.looked import LOOK
+
     if rows:
         show(fitted_table([_row(row, page) for row in rows], SPARE))
     for one in silences:
         show(f"silenced: {told_silence(one, page.now)}")
     firing = sum(row.state == "firing" for row in rows)
-    show(f"{plural(firing, 'alert')} firing in {address}" if firing else f"nothing fires in {address}")
+    if firing:
+        show(f"{plural(firing, 'alert')} firing in {address}")
+    elif unseen is None:
+        show(f"nothing fires in {address}")
+    else:
+        show(f"nothing is known to fire in {address}")
+    if unseen is not None:
+        show(f"{unseen}: {LOOK}")
 
 
 def _row(row: AlertRow, page: AlertPage) -> dict[str, Text]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from penstock.coordinator.alerting.sending import Sending
+from penstock.coordinator.alerting.sending import Answers, Sending
 from penstock.domain.clock import MICROSECONDS
 from penstock.observe.alerts.catalogue import HELD_BACK
 from penstock.observe.alerts.facts import Breach
@@ -22,6 +22,9 @@ from penstock.observe.alerts.telling import Telling, heard, held_back, untold
 from penstock.observe.words import about
 from penstock.outbound.message import AlertMessage
 from penstock.store.contract import AlertChange, AlertPage, AlertRow, ChangeAlerts, Store
+
+NOTE_TRIES = 5
+"""What is not stored by then is sent once more."""
 
 
 class Alerting:
@@ -50,8 +53,7 @@ class Alerting:
         return advance(rule, rows, found, self._settings.rule(rule).hold, now)
 
     def _untold(self, rows: Iterable[AlertRow], page: AlertPage) -> tuple[list[Telling], list[AlertRow]]:
-        sinks = self.sending.sinks
-        found = untold(rows, page.silences, sinks, self._settings.cap_per_hour, page.now)
+        found = untold(rows, page.silences, self.sending.free, self._settings.cap_per_hour, page.now)
         return found.tell, found.held
 
     def _hold_back(self, before: Mapping[Key, AlertRow], held: Sequence[AlertRow], now: int) -> dict[Key, AlertRow]:
@@ -69,28 +71,40 @@ class Alerting:
         # What another has changed meanwhile is the other's to tell. Who leads sends again what was noted before.
         known = {**before} | {key: _stored(row) for key, row in wanted.items() if key in stored}
         again = {key for key, row in noted.items() if row == before.get(key)} if term is not None else set()
-        answers = await self._send([one for one in told if (one.row.rule, one.row.scope) in stored | again], now)
-        after = {key: heard(known[key], one, now) for key, one in answers.items()}
-        await self._store_rows([row for key, row in after.items() if row != known[key]], known, term)
+        await self._send([one for one in told if (one.row.rule, one.row.scope) in stored | again], known, now, term)
 
     async def _store_rows(self, rows: Iterable[AlertRow], before: Mapping[Key, AlertRow], term: int | None) -> set[Key]:
         revisions = {key: row.revision for key, row in before.items()}
         changes = [AlertChange(row, revisions.get((row.rule, row.scope))) for row in rows]
         return set(await self._store.change_alerts(ChangeAlerts(changes, term))) if changes else set()
 
-    async def _send(self, told: Sequence[Telling], now: int) -> dict[Key, dict[str, str | None]]:
-        """By alert, what became of it at each sink that it was sent to."""
+    async def _send(self, told: Sequence[Telling], known: dict[Key, AlertRow], now: int, term: int | None) -> None:
+        """And store what each sink has heard, without waiting for the others."""
         queues: dict[str, list[Telling]] = {}
         for one in told:
             for sink in one.sinks:
                 queues.setdefault(sink, []).append(one)
-        messages = {sink: [message_of(one, now) for one in queue] for sink, queue in queues.items()}
-        found: dict[Key, dict[str, str | None]] = {}
-        for sink, answers in (await self.sending.send(messages)).items():
-            for number, error in answers.items():
-                row = queues[sink][number].row
-                found.setdefault((row.rule, row.scope), {})[sink] = error
-        return found
+
+        async def note(sink: str, answers: Answers) -> None:
+            found = [(queues[sink][number], why) for number, why in answers.items()]
+            await self._note(sink, found, known, now, term)
+
+        await self.sending.send({sink: [message_of(one, now) for one in queue] for sink, queue in queues.items()}, note)
+
+    async def _note(
+        self, sink: str, answers: Sequence[tuple[Telling, str | None]], known: dict[Key, AlertRow], now: int,
+        term: int | None,
+    ) -> None:  # fmt: skip
+        """Rows that have changed since, by another sink or by a later round, are read again."""
+        for _ in range(NOTE_TRIES):
+            after = {_key(one.row): _answered(known.get(_key(one.row)), one, sink, why, now) for one, why in answers}
+            changed = {key: row for key, row in after.items() if row is not None and row != known[key]}
+            stored = await self._store_rows(changed.values(), known, term)
+            known |= {key: _stored(changed[key]) for key in stored}
+            if len(stored) == len(changed):
+                return
+            page = await self._store.read_alerts()
+            known |= {_key(row): row for row in page.alerts}
 
 
 def message_of(telling: Telling, now: int) -> AlertMessage:
@@ -102,6 +116,18 @@ def message_of(telling: Telling, now: int) -> AlertMessage:
         rule=row.rule, scope=row.scope, severity=row.severity, state=telling.says, title=row.title, message=message,
         since_us=row.since, at_us=now, key=row.key, tags=row.tags, value=row.value,
     )  # fmt: skip
+
+
+def _answered(row: AlertRow | None, sent: Telling, sink: str, why: str | None, now: int) -> AlertRow | None:
+    """The row with that; None if it is about something else by now, or has arrived otherwise."""
+    told = None if row is None or row.key != sent.row.key else row.told.get(sink)
+    if row is None or told is None or told.sent != sent.says or told.arrived:
+        return None
+    return heard(row, {sink: why}, now)
+
+
+def _key(row: AlertRow) -> Key:
+    return row.rule, row.scope
 
 
 def _stored(row: AlertRow) -> AlertRow:

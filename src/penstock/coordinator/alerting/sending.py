@@ -30,9 +30,13 @@ PATIENCE = Patience(tries=2, backoff=Backoff(0.5, 2.0, 1.0), asked_seconds_max=2
 """Within a round. What fails in one is sent again in the next."""
 ROUND_SECONDS_MAX = 20.0
 """No message is begun later than that after the first of a round."""
+WAITED_SECONDS_MAX = 2.0
+"""A round waits no longer for its sinks: what is found next is for the others, too."""
 
 Answers = dict[int, str | None]
 """By the number of a message: why it is not known to have arrived, or None. Those that are missing were not sent."""
+Heard = Callable[[str, Answers], Awaitable[None]]
+"""Is told what became of the messages for one sink."""
 CarryOut = Callable[[Callable[[], T]], Awaitable[T]]
 
 log = logging.getLogger("penstock.alerts")
@@ -79,14 +83,38 @@ class Sending:
         self._chance = chance
         self.failing: dict[str, str] = {}
         """Why each sink that fails now does."""
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        """By sink, what it was sent last."""
 
-    async def send(self, messages: Mapping[str, Sequence[AlertMessage]]) -> dict[str, Answers]:
-        """What became of the messages for each sink."""
-        answers = await asyncio.gather(*(self._send(name, several) for name, several in messages.items()))
-        found = dict(zip(messages, answers, strict=True))
-        for name, one in found.items():
-            self._tell(name, next((error for error in one.values() if error is not None), None))
-        return found
+    @property
+    def free(self) -> list[str]:
+        """Those that have answered all that they were sent. To others nothing is sent: so the order is kept."""
+        return [name for name in self.sinks if name not in self._tasks or self._tasks[name].done()]
+
+    async def send(self, messages: Mapping[str, Sequence[AlertMessage]], heard: Heard) -> None:
+        """To all sinks at once; `heard` learns of each as soon as it has answered, be it after this has ended."""
+        if not messages:
+            return
+        tasks = {
+            name: asyncio.create_task(self._send_and_note(name, several, heard)) for name, several in messages.items()
+        }
+        self._tasks |= tasks
+        try:
+            done, late = await asyncio.wait(tasks.values(), timeout=WAITED_SECONDS_MAX)
+        except asyncio.CancelledError:
+            for task in tasks.values():
+                task.cancel()
+            raise
+        for task in late:
+            task.add_done_callback(_say_if_failed)
+        for error in [task.exception() for task in done]:
+            if error is not None:
+                raise error
+
+    async def _send_and_note(self, name: str, messages: Sequence[AlertMessage], heard: Heard) -> None:
+        answers = await self._send(name, messages)
+        self._tell(name, next((error for error in answers.values() if error is not None), None))
+        await heard(name, answers)
 
     async def _send(self, name: str, messages: Sequence[AlertMessage]) -> Answers:
         sink = self.sinks[name]
@@ -124,3 +152,10 @@ class Sending:
             self.failing[name] = error
         elif self.failing.pop(name, None) is not None:
             log.warning("alerts arrive at %s again", name, extra=fields("alerts.heard", sink=name))
+
+
+def _say_if_failed(task: asyncio.Task[None]) -> None:
+    """Nobody waits for it any more."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        log.info("what a slow sink has answered was not stored, so that it may be sent again: %s", told(error))
