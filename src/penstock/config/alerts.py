@@ -132,7 +132,8 @@ def _sink(given: object, name: str) -> SinkSpec:
     url = read_url(table[kind], f"{name}.{kind}")
     if kind == "slack":
         return SinkSpec("slack", called, url)
-    return SinkSpec("webhook", called, url, _secrets(table.get("secret", []), f"{name}.secret"))
+    secrets = _secrets(table["secret"], f"{name}.secret") if "secret" in table else ()
+    return SinkSpec("webhook", called, url, secrets)
 
 
 def _secrets(value: object, name: str) -> tuple[str, ...]:
@@ -142,11 +143,12 @@ def _secrets(value: object, name: str) -> tuple[str, ...]:
     secrets = [value] if isinstance(value, str) else value
     if not isinstance(secrets, list) or not all(isinstance(one, str) for one in secrets):
         raise ConfigError(f"{name} is not a text, nor a list of texts")
-    if secrets:
-        try:
-            Signer(secrets)
-        except ConfigError as error:
-            raise ConfigError(f"{name}: {error}") from None
+    if not secrets:
+        raise ConfigError(f"{name} is empty: give a secret, or leave it out for messages that are not signed")
+    try:
+        Signer(secrets)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
     return tuple(secrets)
 
 

@@ -84,6 +84,7 @@ def test_what_is_shown_has_neither_urls_nor_secrets() -> None:
         (["log", 5], "alerts.sinks[1] is not a sink"),
         ([{"webhook": URL, "slack": URL}], "is not a sink"),
         ([{"slack": URL, "secret": SECRET}], "secret means nothing to a slack sink"),
+        ([{"webhook": URL, "secret": []}], "is empty: give a secret, or leave it out"),
         ([{"webhook": "ftp://x/T0KEN"}], "it has to begin with http:// or https://"),
         ([{"webhook": 5}], "write a URL"),
         ([{"webhook": URL, "secret": "T0KEN"}], "has to be base64 of 24 bytes or more"),

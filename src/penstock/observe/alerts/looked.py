@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from penstock.domain.clock import MICROSECONDS
+from penstock.observe.figures.capacity import is_stale
 from penstock.observe.words import about
 from penstock.store.contract import Sample
 
-LOOKED_SECONDS = 60.0
-"""A sample comes every few seconds; another leader takes over in less than that."""
-SAMPLE_REST_FACTOR = 150
-"""What takes long to count is counted rarely: three times what the leader rests."""
 LOOK = "start a worker, or: penstock coordinator"
 
 
@@ -17,6 +14,4 @@ def unseen(sample: Sample | None, now: int) -> str | None:
     """That nobody looks, and since when; None while somebody does."""
     if sample is None:
         return "nobody has looked yet"
-    seconds = (now - sample.at) / MICROSECONDS
-    patience = max(LOOKED_SECONDS, SAMPLE_REST_FACTOR * sample.seconds)
-    return f"nobody has looked for {about(seconds)}" if seconds > patience else None
+    return f"nobody has looked for {about((now - sample.at) / MICROSECONDS)}" if is_stale(sample, now) else None
