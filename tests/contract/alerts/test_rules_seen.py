@@ -216,6 +216,24 @@ def test_jobs_that_no_worker_can_run(world: World, watch: Watch, ops: Kept) -> N
     resolves(watch, ops, "unroutable_jobs", "film on default")
 
 
+def test_jobs_that_no_worker_can_run_still_cannot_be_when_the_last_worker_goes(
+    world: World, watch: Watch, ops: Kept
+) -> None:
+    film = world.add(type="film", capability="media")
+    world.add(type="mail")
+    watch.look()
+    watch.look(60.0)
+    assert ops.said() == [("firing", "unroutable_jobs", "film on default")]
+    world.heartbeat(watch.session, "draining")
+    for _ in range(10):
+        watch.look(60.0, alive=False)
+    assert ops.said() == [("firing", "no_active_workers", "store")]
+    world.cancel(film)
+    for _ in range(2):
+        watch.look(QUIET, alive=False)
+    assert ops.said() == [("resolved", "unroutable_jobs", "film on default")]
+
+
 def test_runs_that_last_for_too_long(world: World, watch: Watch, ops: Kept) -> None:
     world.add(type="endless", policy=policy_text(timeout=None))
     job = world.add(type="stuck", policy=policy_text(timeout=30.0))
