@@ -137,6 +137,8 @@ def test_a_silence_is_told_and_ended(call: Call) -> None:
         (["silence", "stale_jobs", "--for", "soon"], "--for='soon'"),
         (["silence", "stale_jobs", "--for", "0s"], "more than zero"),
         (["unsilence", "x"], "the rules are: "),
+        (["silence", "dead_letter_buildup", "--scope", "mail"], "it has: store; or leave out --scope"),
+        (["silence", "figures_behind", "--scope", "store"], "it has: sample, pages;"),
     ],
     ids=str,
 )

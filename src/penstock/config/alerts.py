@@ -103,7 +103,7 @@ def read_sinks(value: object, name: str) -> tuple[SinkSpec, ...]:
     if isinstance(value, str):
         value = ["log"] if value == "log" else _from_json(value, name, SINKS_EXAMPLE)
     if not isinstance(value, list) or not value:
-        raise ConfigError(f"{name} is not a list of sinks: each is {SINK_FORM}")
+        raise ConfigError(f'{name} is neither a list of sinks nor "off": each is {SINK_FORM}')
     found = [_sink(one, f"{name}[{number}]") for number, one in enumerate(value)]
     names = [spec.name for spec in found]
     for one in names:
@@ -147,8 +147,8 @@ def _secrets(value: object, name: str) -> tuple[str, ...]:
         raise ConfigError(f"{name} is empty: give a secret, or leave it out for messages that are not signed")
     try:
         Signer(secrets)
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from None
+    except ConfigError as error:  # After "secret:" its first word would be hidden as one.
+        raise ConfigError(f"{name} is not possible: {error}") from None
     return tuple(secrets)
 
 

@@ -55,7 +55,7 @@ class Key:
         try:
             return self.kind.read(value.strip() if isinstance(value, str) else value, self.name)
         except ConfigError as error:
-            if not self.none:
+            if not self.none or self.kind.parts:
                 raise
             raise ConfigError(f"{error}; or {self.none[0]!r}") from None
 

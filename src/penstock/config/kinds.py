@@ -52,6 +52,8 @@ class Kind:
     """Whether it may also be a table in the file."""
     secret: bool = False
     """Whether there is more in it than may be shown: then programs are shown what people are."""
+    parts: bool = False
+    """Whether one of several parts may be wrong: to turn all of them off does not mend that."""
 
 
 def whole(check: Check) -> Kind:
@@ -123,6 +125,6 @@ RATES = Kind("rates", RATE_EXAMPLE, read_rates, show_rates, table=True)
 CONCURRENCY = Kind("limits", CONCURRENCY_EXAMPLE, read_concurrency, show_concurrency, table=True)
 SCHEDULES = Kind("schedules", SCHEDULE_EXAMPLE, read_schedules, show_schedules, table=True)
 ALERT_RULES = Kind("rules", RULES_EXAMPLE, read_rules, show_rules, table=True)
-SINKS = Kind("sinks", SINKS_EXAMPLE, read_sinks, show_sinks, secret=True)
+SINKS = Kind("sinks", SINKS_EXAMPLE, read_sinks, show_sinks, secret=True, parts=True)
 URL = Kind("URL", "https://ops.example/alive", read_url, show_url, secret=True)
 WEIGHTS = Kind("weights", "acme=3", CHECKS["tenant_weights"], show_weights, table=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from penstock.domain.options import Tenant
-from penstock.observe.alerts.catalogue import HELD_BACK, NO_LEADER, RULES
+from penstock.observe.alerts.catalogue import HELD_BACK, NO_LEADER, RULES, SCOPES, check_scope
 from penstock.observe.alerts.settings import RuleSettings
 from penstock.store import contract as p
 from tests.contract.alerts.watch import QUIET, Kept, Watch, counted, sampled
@@ -228,6 +229,24 @@ def test_jobs_that_no_worker_can_run(world: World, watch: Watch, ops: Kept) -> N
     resolves(watch, ops, "unroutable_jobs", "film on default")
 
 
+def test_jobs_that_no_worker_can_run_still_cannot_be_when_the_last_worker_goes(
+    world: World, watch: Watch, ops: Kept
+) -> None:
+    film = world.add(type="film", capability="media")
+    world.add(type="mail")
+    watch.look()
+    watch.look(60.0)
+    assert ops.said() == [("firing", "unroutable_jobs", "film on default")]
+    world.heartbeat(watch.session, "draining")
+    for _ in range(10):
+        watch.look(60.0, alive=False)
+    assert ops.said() == [("firing", "no_active_workers", "store")]
+    world.cancel(film)
+    for _ in range(2):
+        watch.look(QUIET, alive=False)
+    assert ops.said() == [("resolved", "unroutable_jobs", "film on default")]
+
+
 def test_runs_that_last_for_too_long(world: World, watch: Watch, ops: Kept) -> None:
     world.add(type="endless", policy=policy_text(timeout=None))
     job = world.add(type="stuck", policy=policy_text(timeout=30.0))
@@ -285,6 +304,15 @@ def test_a_rule_that_is_off_says_nothing_and_resolves_what_it_said(world: World,
     second.look(1.0)
     second.look(QUIET)
     assert ops.said() == [("resolved", "final_failure", "task")]
+
+
+def test_the_scopes_of_a_rule_that_are_fixed_are_those_that_it_has() -> None:
+    """All that is tried here fires with one of them."""
+    tried = re.findall(r'"firing", "(\w+)", "([^"]+)"', Path(__file__).read_text(encoding="utf-8"))
+    assert {rule for rule, _ in tried} >= set(RULES) - {NO_LEADER, HELD_BACK}
+    for rule, scope in tried:
+        assert check_scope(rule, scope) == scope
+        assert (rule in SCOPES) == (scope in ("store", "sample", "pages"))
 
 
 def test_every_rule_of_the_catalogue_is_tried_here_or_where_nobody_leads() -> None:

@@ -11,6 +11,7 @@ import pytest
 from penstock.config.keys import BY_NAME
 from penstock.config.load import load
 from penstock.domain.errors import ConfigError
+from penstock.domain.failure.secrets import hide_secrets
 from penstock.observe.alerts.catalogue import RULES
 from penstock.observe.alerts.settings import AlertSettings, RuleSettings, SinkSpec
 
@@ -79,7 +80,7 @@ def test_what_is_shown_has_neither_urls_nor_secrets() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ([], "is not a list of sinks"),
+        ([], 'is neither a list of sinks nor "off"'),
         ([{}], "alerts.sinks[0] is not a sink: write"),
         (["log", 5], "alerts.sinks[1] is not a sink"),
         ([{"webhook": URL, "slack": URL}], "is not a sink"),
@@ -87,7 +88,7 @@ def test_what_is_shown_has_neither_urls_nor_secrets() -> None:
         ([{"webhook": URL, "secret": []}], "is empty: give a secret, or leave it out"),
         ([{"webhook": "ftp://x/T0KEN"}], "it has to begin with http:// or https://"),
         ([{"webhook": 5}], "write a URL"),
-        ([{"webhook": URL, "secret": "T0KEN"}], "has to be base64 of 24 bytes or more"),
+        ([{"webhook": URL, "secret": "T0KEN"}], "the secret of a webhook has to be base64 of 24 bytes or more"),
         ([{"webhook": URL, "secret": 5}], "is not a text, nor a list of texts"),
         ([HOOK, HOOK], "two sinks are called 'ops'"),
         ([{"webhook": URL, "name": "a b"}], "is not a usable name"),
@@ -99,6 +100,8 @@ def test_a_sink_that_is_wrong_is_named_without_what_is_secret(value: object, wor
         read("alerts.sinks", value)
     assert words in str(caught.value)
     assert "T0KEN" not in str(caught.value)
+    assert "or 'off'" not in str(caught.value)
+    assert words in hide_secrets(str(caught.value))
 
 
 @pytest.mark.parametrize(

@@ -39,12 +39,11 @@ def silence_alerts(
     penstock alerts silence dead_letter_buildup --for 2h --reason "being retried"
     penstock alerts silence final_failure --scope send_email
     """
-    from penstock.observe.alerts.catalogue import check_rule
+    from penstock.observe.alerts.catalogue import check_rule, check_scope
     from penstock.store.contract import SilenceAlerts
 
-    asked = SilenceAlerts(
-        rule=check_rule(rule), scope=scope, seconds=parse_patience(lasts, "--for"), actor=whoami(), reason=reason
-    )
+    rule, lasting = check_rule(rule), parse_patience(lasts, "--for")
+    asked = SilenceAlerts(rule=rule, scope=check_scope(rule, scope), seconds=lasting, actor=whoami(), reason=reason)
     with existing_store(store) as opened:
         found, now = opened.silence_alerts(asked).wait(), opened.read_clock().wait()
     assert found is not None

@@ -61,7 +61,7 @@ class Alerts:
 
     async def _look(self, term: int) -> None:
         page = await self._store.read_alerts()
-        facts = await read_facts(self._store, self._settings, page.now, self._lately_missed())
+        facts = await read_facts(self._store, self._settings, page, self._lately_missed())
         found = {rule: self._judged(rule, facts) for rule in JUDGED}
         await self.alerting.settle(page, found, term)
         if self._settings.heartbeat_url is not None:

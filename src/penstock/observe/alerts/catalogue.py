@@ -46,6 +46,12 @@ RULES: dict[str, RuleSpec] = {
     "figures_behind": RuleSpec("warning", "figures are this old, so other rules are blind", 600.0, "duration", 60.0),
     HELD_BACK: RuleSpec("warning", "more alerts than alerts.cap_per_hour, so that some were not told"),
 }  # fmt: skip
+WHOLE = (STORE,)
+SCOPES: dict[str, tuple[str, ...]] = {
+    "high_timeout_rate": WHOLE, "no_active_workers": WHOLE, "dead_letter_buildup": WHOLE, "stale_jobs": WHOLE,
+    NO_LEADER: WHOLE, "store_filling": WHOLE, "figures_behind": ("sample", "pages"), HELD_BACK: WHOLE,
+}  # fmt: skip
+"""All that such a rule has. Those of others are named by what people have, such as their job types."""
 TESTED = "test"
 """As what a message goes out that only tries whether it arrives."""
 
@@ -60,3 +66,11 @@ def check_rule(name: str, known: Iterable[str] = RULES) -> str:
     near = get_close_matches(name, known, n=1)
     fix = f"did you mean {near[0]}?" if near else f"the rules are: {', '.join(known)}"
     raise ConfigError(f"{brief(name)} is not a rule of alerts; {fix}")
+
+
+def check_scope(rule: str, scope: str | None) -> str | None:
+    """One that the rule may have, or an error that says which those are; None is all of them."""
+    scopes = SCOPES.get(rule)
+    if scope is None or scopes is None or scope in scopes:
+        return scope
+    raise ConfigError(f"{rule} never has the scope {brief(scope)}; it has: {', '.join(scopes)}; or leave out --scope")

@@ -10,6 +10,8 @@ from penstock.domain.flow.pauses import Pauses
 from penstock.observe.alerts.settings import AlertSettings
 from penstock.observe.stuck import unpaused_lanes
 from penstock.store.contract import (
+    AlertPage,
+    AlertRow,
     CountWaiting,
     DueSchedules,
     FigureRow,
@@ -46,7 +48,7 @@ class Breach:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertFacts:
     """`rows` are the figures of the last minutes, `late` the schedules that are due, `missed` those that were missed in
-    these minutes, with how often. `waiting` are lanes that are not paused.
+    these minutes, with how often. `waiting` are lanes that are not paused. `alerts` are those of before.
     """
 
     now: int
@@ -59,25 +61,27 @@ class AlertFacts:
     late: Sequence[ScheduleRow] = ()
     missed: Mapping[str, int] = field(default_factory=dict)
     room: Room | None = None
+    alerts: Sequence[AlertRow] = ()
 
     def seconds_since(self, moment: int) -> float:
         """None in the future: the clock was set back."""
         return max(0, self.now - moment) / MICROSECONDS
 
 
-async def read_facts(store: Store, settings: AlertSettings, now: int, missed: Mapping[str, int]) -> AlertFacts:
-    since = now - round(RECENT_SECONDS * MICROSECONDS)
+async def read_facts(store: Store, settings: AlertSettings, page: AlertPage, missed: Mapping[str, int]) -> AlertFacts:
+    since = page.now - round(RECENT_SECONDS * MICROSECONDS)
     pauses = Pauses(await store.list_pauses())
     unstarted = settings.rule("stale_jobs").threshold
     return AlertFacts(
-        now=now,
+        now=page.now,
         workers=await store.list_workers(),
         waiting=unpaused_lanes(await store.count_waiting(CountWaiting(COUNTED_MAX)), pauses),
         types=sorted(await store.read_types()),
         sample=await store.read_sample(),
-        rows=(await store.read_figures(ReadFigures(span=60, since=since, until=now + AHEAD_US))).rows,
+        rows=(await store.read_figures(ReadFigures(span=60, since=since, until=page.now + AHEAD_US))).rows,
         signs=await store.read_signs(ReadSigns(dead_since=since, unstarted_seconds=unstarted)),
         late=(await store.due_schedules(DueSchedules(SCHEDULES_MAX, ()))).schedules,
         missed=missed,
         room=await store.read_room(),
+        alerts=page.alerts,
     )

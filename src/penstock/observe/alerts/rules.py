@@ -8,7 +8,7 @@ from penstock.domain.clock import MICROSECONDS
 from penstock.domain.duration import format_size
 from penstock.domain.figures.series import Count
 from penstock.observe.alerts import failures
-from penstock.observe.alerts.catalogue import NO_LEADER, RULES, STORE
+from penstock.observe.alerts.catalogue import NO_LEADER, OTHERS, RULES, STORE
 from penstock.observe.alerts.facts import COUNTED_MAX, AlertFacts, Breach
 from penstock.observe.alerts.settings import AlertSettings, RuleSettings
 from penstock.observe.health import START_ONE
@@ -112,12 +112,17 @@ def _missed(name: str, said: str, value: float) -> Breach:
 
 
 def unroutable_jobs(facts: AlertFacts, rule: RuleSettings, settings: AlertSettings) -> Breaches:
-    """R5. Where no worker is active at all, that is told instead."""
+    """R5. Where no worker is active at all, that is told instead; but what fires is not over by that."""
     takers = takers_among(facts.workers)
+    fires = {row.scope for row in facts.alerts if row.rule == "unroutable_jobs" and row.state == "firing"}
     found: dict[str, Breach] = {}
-    for lane in stuck_lanes(facts.waiting, takers) if takers else ():
-        reason, fix = why_stuck(lane, takers, facts.types)
+    for lane in stuck_lanes(facts.waiting, takers):
         scope = f"{lane.type} on {lane.queue}"
+        if not takers:
+            scope = scope if scope in fires else OTHERS
+            if scope not in fires:
+                continue
+        reason, fix = why_stuck(lane, takers, facts.types)
         found.setdefault(scope, Breach(
             scope=scope, value=lane.jobs, title=f"No worker can run {lane.type}",
             message=f"{counted_jobs([lane], COUNTED_MAX)} of type {lane.type!r} waiting on {lane.queue!r}: "
