@@ -38,7 +38,9 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
 
 
 class Quiet(NamedTuple):
-    """Successes that nobody wants to be told of one by one: their claims, outcomes, and seconds, each in order."""
+    """Successes that nobody wants to be told of one by one: their claims and outcomes, and how many seconds the first
+    of them took, each in order.
+    """
 
     claims: Sequence[Claim]
     done: Sequence[Completed]

@@ -9,9 +9,10 @@ last heartbeat along. See docs/decisions/0028-figures.md.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, repeat
-from typing import TypeVar
+from operator import attrgetter
 
 from penstock.domain.clock import MICROSECONDS
 from penstock.domain.figures.counting import counts_of
@@ -19,15 +20,20 @@ from penstock.domain.figures.grid import place_of
 from penstock.domain.figures.series import OTHER, OTHERS, Count, Figures, Route, Tally, TenantFigures, top
 from penstock.domain.job import Event
 from penstock.observe.events import EndedBatch, Observer, Quiet
-from penstock.store.contract import Claim, Happened, Page
-
-T = TypeVar("T")
+from penstock.store.contract import Claim, Completed, Happened, Page
 
 ROUTES_MAX = 1_000
 """Routes that are counted each by itself; the others as one."""
 TENANTS_MAX = 20
-SAMPLES_MAX = 32
-"""Of the successes in one batch no more are looked at for how long they took, and stand for the others."""
+SAMPLES_MAX = 8
+"""Of one claim no more jobs are looked at for how long they waited, and stand for the others."""
+
+Names = tuple[str, str, str]
+"""A route, as its jobs name it."""
+Timed = tuple[Claim, Completed, float]
+
+_route_of: Callable[[Claim], Names] = attrgetter("type", "queue", "capability")
+_tenant_of = attrgetter("tenant")
 
 
 class Recorder(Observer):
@@ -42,6 +48,8 @@ class Recorder(Observer):
         self._number = 0
         self._sent: Page | None = None
         self._tally = Tally()
+        self._owed: dict[Names, int] = {}
+        """Successes by route that those which are timed next stand for."""
         self._before = Tally()
         """All that went into pages, and what others have done to jobs, which is counted where they did it."""
 
@@ -56,23 +64,22 @@ class Recorder(Observer):
                     self._figures(self._before, job.type, job.queue, job.capability).count(*counts)
 
     def claimed(self, worker_id: str, claims: Sequence[Claim], claimed_at: int) -> None:
+        """How long they had waited for it: that they were claimed is counted at their end."""
         if worker_id != self._worker_id:
             return
         with self._lock:
-            routes = _by_route(claims)
-            most = _most(len(claims), len(routes))
-            for route, found in routes.items():
-                figures = self._figures(self._tally, *route)
-                figures.claimed += len(found)
-                for claim, weight in _sampled(found, most):
-                    _note(figures.claiming, claimed_at - claim.due_at, weight)
+            for claim, weight in _sampled(claims, len(claims)):
+                figures = self._figures(self._tally, claim.type, claim.queue, claim.capability)
+                _note(figures.claiming, claimed_at - claim.due_at, weight)
 
     def ended(self, batch: EndedBatch) -> None:
         if batch.worker_id != self._worker_id:
             return
         with self._lock:
             for one in batch.ended:
-                if one.end.token not in batch.lost:
+                if one.end.token in batch.lost:
+                    self._figures(self._tally, one.claim.type, one.claim.queue, one.claim.capability).claimed += 1
+                else:
                     self._count(one.claim, batch.event_of(one), one.end.started_at, one.seconds, one.timed_out)
             if batch.quiet is not None:
                 self._count_quiet(batch.quiet, batch)
@@ -80,6 +87,7 @@ class Recorder(Observer):
     def _count(self, claim: Claim, event: Event, started_at: int | None, seconds: float | None, late: bool) -> None:
         figures = self._figures(self._tally, claim.type, claim.queue, claim.capability)
         counts = counts_of(event)
+        figures.claimed += 1
         figures.count(*counts)
         if event in (Event.COMPLETE, Event.FAIL):
             figures.attempts[claim.attempt] = figures.attempts.get(claim.attempt, 0) + 1
@@ -99,39 +107,57 @@ class Recorder(Observer):
             tenant.ran += seconds or 0.0
 
     def _count_quiet(self, quiet: Quiet, batch: EndedBatch) -> None:
-        """Successes that nobody is told of one by one. Few are not stored as they were sent."""
+        """Successes that nobody is told of one by one. Once for each batch of most workers: what is done for every job
+        is done without a call of ours.
+        """
+        if batch.lost or batch.cancelled:
+            quiet = self._without_others(quiet, batch)
+        claims, done, seconds = quiet
+        routes = Counter(map(_route_of, claims))
+        timed: dict[Names, list[Timed]] = {}
+        for one in zip(claims, done, seconds):  # noqa: B905 — the others are not timed
+            timed.setdefault(_route_of(one[0]), []).append(one)
+        for names, jobs in routes.items():
+            figures = self._figures(self._tally, *names)
+            figures.claimed += jobs
+            figures.count(Count.STARTED, Count.COMPLETED, times=jobs)
+            self._time(figures, names, jobs, timed.get(names, ()))
+        if any(map(_tenant_of, claims)):
+            self._count_tenants(claims, seconds)
+
+    def _without_others(self, quiet: Quiet, batch: EndedBatch) -> Quiet:
+        """Few are not stored as they were sent."""
         otherwise = batch.lost | batch.cancelled
-        routes: dict[tuple[str, str, str], list[tuple[Claim, int, float]]] = {}
-        for claim, done, seconds in zip(*quiet, strict=True):
-            if otherwise and done.token in otherwise:
-                if done.token in batch.cancelled:
-                    self._count(claim, Event.CANCEL, done.started_at, seconds, late=False)
-                continue
-            key = claim.type, claim.queue, claim.capability
-            found = routes.get(key)
-            if found is None:
-                found = routes[key] = []
-            found.append((claim, done.started_at, seconds))
+        kept = [number for number, done in enumerate(quiet.done) if done.token not in otherwise]
+        for claim, done in zip(quiet.claims, quiet.done, strict=True):
+            if done.token in batch.cancelled:
+                self._count(claim, Event.CANCEL, done.started_at, None, late=False)
+        timed = [quiet.seconds[number] for number in kept if number < len(quiet.seconds)]
+        return Quiet([quiet.claims[number] for number in kept], [quiet.done[number] for number in kept], timed)
+
+    def _time(self, figures: Figures, names: Names, jobs: int, timed: Sequence[Timed]) -> None:
+        """Those that were timed stand for all, also for those of which none was timed before."""
+        jobs += self._owed.pop(names, 0)
+        if not timed:
+            self._owed[names] = jobs
+            return
+        step, rest = divmod(jobs, len(timed))
+        for number, (claim, done, seconds) in enumerate(timed):
+            weight = step + (number < rest)
+            figures.ran += seconds * weight
+            place = place_of(seconds)
+            figures.running[place] = figures.running.get(place, 0) + weight
+            _note(figures.waiting, done.started_at - claim.due_at, weight)
+            figures.attempts[claim.attempt] = figures.attempts.get(claim.attempt, 0) + weight
+
+    def _count_tenants(self, claims: Sequence[Claim], seconds: Sequence[float]) -> None:
+        """For how long those ran that were not timed is taken from those that were."""
+        average = sum(seconds) / len(seconds) if seconds else 0.0
+        for claim in claims:
             if claim.tenant is not None:
                 tenant = self._tenant(claim.tenant.org)
                 tenant.completed += 1
-                tenant.ran += seconds
-        most = _most(len(quiet.claims), len(routes))
-        for key, jobs in routes.items():
-            self._count_route(self._figures(self._tally, *key), jobs, most)
-
-    def _count_route(self, figures: Figures, jobs: list[tuple[Claim, int, float]], most: int) -> None:
-        """Once for each batch, and the loop for every job of most workers: no call more than it needs."""
-        figures.count(Count.STARTED, Count.COMPLETED, times=len(jobs))
-        running, waiting, attempts, ran = figures.running, figures.waiting, figures.attempts, 0.0
-        for (claim, started_at, seconds), weight in _sampled(jobs, most):
-            ran += seconds * weight
-            place = place_of(seconds)
-            running[place] = running.get(place, 0) + weight
-            place = place_of((started_at - claim.due_at) / MICROSECONDS)
-            waiting[place] = waiting.get(place, 0) + weight
-            attempts[claim.attempt] = attempts.get(claim.attempt, 0) + weight
-        figures.ran += ran
+                tenant.ran += average
 
     def _figures(self, tally: Tally, type: str, queue: str, capability: str) -> Figures:
         route = Route(type, queue, capability)
@@ -182,25 +208,13 @@ def _add(into: Tally, more: Tally) -> None:
         into.of(route if known else OTHERS).add(figures)
 
 
-def _by_route(claims: Sequence[Claim]) -> dict[tuple[str, str, str], list[Claim]]:
-    routes: dict[tuple[str, str, str], list[Claim]] = {}
-    for claim in claims:
-        routes.setdefault((claim.type, claim.queue, claim.capability), []).append(claim)
-    return routes
-
-
-def _sampled(found: Sequence[T], most: int) -> Iterable[tuple[T, int]]:
-    """So many of them at most, evenly spaced, each with how many it stands for: together as many as there are."""
-    if len(found) <= most:
-        return zip(found, repeat(1))
-    step, rest = divmod(len(found), most)
-    weights = [step + 1] * rest + [step] * (most - rest)
-    return zip((found[place] for place in accumulate(weights[:-1], initial=0)), weights, strict=True)
-
-
-def _most(jobs: int, routes: int) -> int:
-    """How many of each route are looked at: all of a few, and of many no more than is worth it."""
-    return jobs if jobs <= SAMPLES_MAX else max(2, SAMPLES_MAX // routes)
+def _sampled(claims: Sequence[Claim], jobs: int) -> Iterable[tuple[Claim, int]]:
+    """A few of them, evenly spaced, each with how many it stands for: together as many as there are."""
+    if jobs <= SAMPLES_MAX:
+        return zip(claims, repeat(1))
+    step, rest = divmod(jobs, SAMPLES_MAX)
+    weights = [step + 1] * rest + [step] * (SAMPLES_MAX - rest)
+    return zip((claims[place] for place in accumulate(weights[:-1], initial=0)), weights, strict=True)
 
 
 def _note(spread: dict[int, int], us: int, weight: int) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from time import monotonic
 from typing import Any, NamedTuple
 
 from penstock.domain.errors import CommitUncertain, StoreError
@@ -30,6 +31,9 @@ from penstock.store.contract import (
 from penstock.worker.finishing.answers import together, what_is_true
 from penstock.worker.finishing.refusals import is_refusal, parts_of, plainer
 from penstock.worker.liveness.outage import FATAL, Patience
+
+TIMED_MAX = 16
+"""Of the successes that gather for one batch the first are timed, and stand for the others."""
 
 log = logging.getLogger("penstock.worker")
 
@@ -65,7 +69,7 @@ class Batch(NamedTuple):
     claims: Sequence[Claim]
     """First those of successes, in their order."""
     seconds: Sequence[float]
-    """How long the successes took."""
+    """How long the first of the successes took."""
     told: dict[int, Ended]
     """Attempts that are told of when the store has answered: all that failed, and those that succeeded if wanted."""
     after: dict[int, Callable[[], None]]
@@ -112,12 +116,15 @@ class Finisher:
         self._broken = False
         """Whether the store has failed for good."""
 
-    def completed(self, claim: Claim, done: Completed, seconds: float, attached: Attached = NOTHING,
+    def completed(self, claim: Claim, done: Completed, started: float, attached: Attached = NOTHING,
                   refused: Refused | None = None) -> None:  # fmt: skip
-        """A success. `refused` is told when the store will never take what is attached: then nothing is stored."""
+        """A success, of what has `started` then by the monotonic clock. `refused` is told when the store will never
+        take what is attached: then nothing is stored.
+        """
         self._completed.append(done)
         self._claims.append(claim)
-        self._seconds.append(seconds)
+        if len(self._seconds) < TIMED_MAX:
+            self._seconds.append(monotonic() - started)
         if refused is not None:
             self._follow_ups += attached.follow_ups
             self._workflows += attached.workflows
@@ -358,11 +365,12 @@ def _quiet(batch: Batch, told: Mapping[int, Ended]) -> Quiet | None:
     if not batch.seconds:
         return None
     done, gone = batch.sent.completed, batch.gone
-    quiet = Quiet(batch.claims[: len(done)], done, batch.seconds)
+    claims = batch.claims[: len(done)]
     if not told and not gone:
-        return quiet
-    kept = [one for one in zip(*quiet, strict=True) if one[1].token not in told and one[1].token not in gone]
-    return Quiet(*zip(*kept, strict=True)) if kept else None
+        return Quiet(claims, done, batch.seconds)
+    kept = [number for number, one in enumerate(done) if one.token not in told and one.token not in gone]
+    timed = [batch.seconds[number] for number in kept if number < len(batch.seconds)]
+    return Quiet([claims[number] for number in kept], [done[number] for number in kept], timed) if kept else None
 
 
 def _jobs_in(batch: FinishJobs) -> int:

@@ -108,11 +108,10 @@ class Outcomes:
             self._finisher.tell(Ended(run.claim, done, _seconds(run), result=self._shown(done.result)))
         if run.plan.declaration.hooked:
             self._after(run, "on_complete", _for_hook(run, result))
-        seconds = time.monotonic() - run.started
         if attached is NOTHING and done.member is None:
-            self._finisher.completed(run.claim, done, seconds)
+            self._finisher.completed(run.claim, done, run.started)
         else:
-            self._finisher.completed(run.claim, done, seconds, attached, lambda error: self.fail(run, error))
+            self._finisher.completed(run.claim, done, run.started, attached, lambda error: self.fail(run, error))
 
     # Completion in a transaction of the handler's
 

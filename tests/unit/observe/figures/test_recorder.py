@@ -87,10 +87,28 @@ def test_what_another_worker_of_this_process_did_is_its_own_to_count(recorder: R
     assert recorder.page() is None
 
 
-def test_claims_are_counted_with_how_long_they_waited_for_one(recorder: Recorder) -> None:
-    recorder.claimed(WORKER, [make(number) for number in range(1, 51)], 3 * SECOND)
-    found = figures(recorder)
-    assert (found.claimed, found.claiming) == (50, {place_of(3.0): 50})
+def test_how_long_jobs_waited_for_their_claim(recorder: Recorder) -> None:
+    for jobs in (1, 8, 9, 50):
+        before = sum(figures(recorder).claiming.values())
+        recorder.claimed(WORKER, [make(number) for number in range(jobs)], 3 * SECOND)
+        assert figures(recorder).claiming == {place_of(3.0): before + jobs}
+
+
+def test_claims_are_counted_when_their_attempts_have_ended(recorder: Recorder) -> None:
+    tell(recorder, failed(4), failed(5), Ended(make(6), p.Unfinished(token=6, event=Event.RELEASE)),
+         answer=p.Finished(lost=[5]), quiet=quiet(make(1), make(2)))  # fmt: skip
+    assert figures(recorder).claimed == 5
+
+
+def test_of_which_none_was_timed_the_next_stand_for_all(recorder: Recorder) -> None:
+    rare, other = make(2), msgspec.structs.replace(make(1), type="other")
+    done = [p.Completed(1, 2 * SECOND), p.Completed(2, 2 * SECOND)]
+    tell(recorder, quiet=Quiet([other, rare], done, [0.5]))
+    assert figures(recorder).counts == {Count.STARTED: 1, Count.COMPLETED: 1}
+    assert figures(recorder).runs == 0
+    tell(recorder, quiet=quiet(make(3)))
+    assert figures(recorder).runs == 2
+    assert figures(recorder).ran == 1.0
 
 
 def test_what_others_did_is_told_by_this_process_and_not_stored_again(recorder: Recorder) -> None:
@@ -102,7 +120,8 @@ def test_what_others_did_is_told_by_this_process_and_not_stored_again(recorder: 
 def test_of_many_successes_some_stand_for_all(recorder: Recorder) -> None:
     for jobs in (16, 17, 31, 33, 1000):
         before = figures(recorder)
-        tell(recorder, quiet=quiet(*(make(number) for number in range(jobs)), seconds=0.01))
+        claims = [make(number) for number in range(jobs)]
+        tell(recorder, quiet=Quiet(claims, [p.Completed(one.token, 2 * SECOND) for one in claims], [0.01] * 16))
         found = figures(recorder)
         assert found.counts[Count.COMPLETED] - before.counts.get(Count.COMPLETED, 0) == jobs
         assert found.runs - before.runs == jobs
