@@ -92,10 +92,11 @@ def test_a_loop_that_ends_does_not_wait_for_a_receiver_that_does_not_answer() ->
     import threading
 
     asked, let_go = threading.Event(), threading.Event()
+    waited_for: list[bool] = []
 
     def silent(connection: Any) -> None:
         asked.set()
-        let_go.wait(30)
+        waited_for.append(let_go.wait(30))
 
     async def heard(sink: str, answers: object) -> None:
         raise AssertionError
@@ -108,6 +109,8 @@ def test_a_loop_that_ends_does_not_wait_for_a_receiver_that_does_not_answer() ->
     with receiver(silent) as hook:
         sending = sending_to(SinkSpec("webhook", "ops", hook.url))
         asyncio.run(main())
+        assert asked.is_set()
+        assert waited_for == []
         let_go.set()
 
 
